@@ -25,6 +25,7 @@
 #include "jit/plan/check/plan_check.h"
 #include "jit/report/explain.h"
 #include "jit/report/listing.h"
+#include "jit/versions/compile_queue.h"
 #include "jit/versions/executor.h"
 #include "runtime/interpreter/modules.h"
 #include "runtime/object/limits.h"
@@ -533,4 +534,12 @@ int main_command(int argc, char** argv) {
 
 }  // namespace ouro::tools
 
-int main(int argc, char** argv) { return ouro::tools::main_command(argc, argv); }
+int main(int argc, char** argv) {
+  const int status = ouro::tools::main_command(argc, argv);
+  // What the compiler's thread is at is nobody's any more: LLVM cannot be told to stop, and need not be waited for.
+  if (ouro::jit::CompileQueue::left_at_work()) {
+    std::fflush(nullptr);
+    _exit(status);
+  }
+  return status;
+}

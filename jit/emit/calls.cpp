@@ -13,6 +13,101 @@ bool Translator::is_builtin(const runtime::Object* f, std::string_view name) {
   return false;
 }
 
+// The function that objects like this have under that name from their class, if it is a script's and they have no
+// attribute of that name; behind a check that this is one of them.
+const runtime::Function* Translator::method_of(const RegType& receiver, Symbol name) {
+  if (receiver.kind != Kind::held || !receiver.object || receiver.object->object_kind() != ObjectKind::instance)
+    return nullptr;
+  const auto* like = static_cast<const runtime::Instance*>(receiver.object);
+  if (!like->shape || like->type->has_getattribute || like->shape->find(name) >= 0) return nullptr;
+  const Value found = runtime::type_lookup(s_, like->type, name);
+  if (runtime::kind_of(found) != ObjectKind::function || holds_objects(found)) return nullptr;
+  return found.as<runtime::Function>();
+}
+
+Translator::After Translator::method_get(const Instr& in) {
+  const Symbol name = Symbol::from_id(now_->code->sites[static_cast<size_t>(in.b)].attr);
+  const RegType t = type(in.a), member = module_member(t, name);
+  if (member.kind == Kind::known) {
+    put(in.dst, member);
+    return After::next;
+  }
+  // The call looks it up, as in the interpreter.
+  const bool of_script = method_of(t, name);
+  if (!of_script && !native_method(t, name)) return After::untranslated;
+  if (of_script) (void)instance_like(in.a);
+  put(in.dst, {Kind::unbound});
+  return After::next;
+}
+
+// The built-in method that objects of this kind have under that name; their classes do not change.
+const runtime::Native* Translator::native_method(const RegType& receiver, Symbol name) {
+  if (receiver.kind != Kind::held || !receiver.object) return nullptr;
+  const ObjectKind k = receiver.object->object_kind();
+  constexpr ObjectKind kBuiltIn[] = {ObjectKind::list,  ObjectKind::dict,  ObjectKind::set,      ObjectKind::str,
+                                     ObjectKind::tuple, ObjectKind::bytes, ObjectKind::bytearray};
+  if (std::ranges::find(kBuiltIn, k) == std::end(kBuiltIn)) return nullptr;
+  const Value found = runtime::type_lookup(s_, s_.type(k), name);
+  if (runtime::kind_of(found) != ObjectKind::native || !found.as<runtime::Native>()->self.is_unbound()) return nullptr;
+  return found.as<runtime::Native>();
+}
+
+// What lists do all the time; the rest is a step.
+Translator::After Translator::call_native_method(const Instr& in, ObjectKind of, const std::string& name,
+                                                 const Operand* ops, uint32_t count) {
+  if (of != ObjectKind::list) return After::untranslated;
+  if (name == "append" && count == 2) {
+    const int32_t item = ops[1].at;
+    const RegType t = type(item);
+    const Number n = number(item);
+    if (!n && t.kind != Kind::none && (t.kind != Kind::held || !t.object || item < 0)) return After::untranslated;
+    llvm::Value* list = held_object(ops->at, ObjectKind::list);
+    llvm::Value* size = load(i64_, list, offsetof(runtime::List, size));
+    llvm::BasicBlock *full = make(), *room = make();
+    llvm::Value* fits = b_.CreateICmpULT(size, load(i64_, list, offsetof(runtime::List, capacity)));
+    b_.CreateCondBr(fits, room, full, llvm::MDBuilder(context_).createBranchWeights(100, 1));
+    b_.SetInsertPoint(full);
+    check(call(reinterpret_cast<const void*>(&ouro_plain_grow), i1_, {reg_at(ops->at)}), bail());
+    b_.CreateBr(room);
+    b_.SetInsertPoint(room);
+    llvm::Value* to =
+        b_.CreateInBoundsGEP(i8_, load(ptr_, list, offsetof(runtime::List, items)), b_.CreateShl(size, b_.getInt64(4)));
+    if (t.kind == Kind::held) {
+      llvm::Value* bits = load(i64_, reg_at(item), kBitsAt);
+      store(b_.getInt8(static_cast<uint8_t>(Tag::object)), to, kTagAt);
+      store(bits, to, kBitsAt);
+      if (ops[1].use == Use::dies) {
+        store(b_.getInt8(static_cast<uint8_t>(Tag::unbound)), reg_at(item), kTagAt);
+        types_[static_cast<size_t>(item)] = {};
+      } else {
+        count_up(b_.CreateIntToPtr(bits, ptr_));
+      }
+    } else if (n) {
+      store_number(to, n);
+    } else {
+      store(b_.getInt8(static_cast<uint8_t>(Tag::none)), to, kTagAt);
+      store(b_.getInt64(0), to, kBitsAt);
+    }
+    store(b_.CreateAdd(size, b_.getInt64(1)), list, offsetof(runtime::List, size));
+    used(ops->at, static_cast<uint8_t>(ops->use));
+    if (t.kind != Kind::held) used(item, static_cast<uint8_t>(ops[1].use));
+    put(in.dst, {Kind::none});
+    return After::next;
+  }
+  return After::untranslated;
+}
+
+// A method is called: `ops` are its receiver and its arguments.
+Translator::After Translator::call_on(const Instr& in, Symbol method, const Operand* ops, uint32_t count, uint32_t pc) {
+  const RegType t = type(ops->at), member = module_member(t, method);
+  if (member.kind == Kind::known) return call_known(in, member, ops + 1, count - 1, pc);
+  if (native_method(t, method)) return call_native_method(in, t.object->object_kind(), method.str(), ops, count);
+  const runtime::Function* f = method_of(t, method);
+  if (!f) return After::untranslated;
+  (void)instance_like(ops->at);
+  return call_function(in, f, ops, count, pc);
+}
+
 Translator::After Translator::call_known(const Instr& in, const RegType& callee, const Operand* args, uint32_t count,
                                          uint32_t pc) {
   if (callee.kind != Kind::known) return After::untranslated;
@@ -68,13 +163,17 @@ Translator::After Translator::call_builtin(const Instr& in, runtime::Object* f, 
       llvm::Value* negative = b_.CreateICmpSLT(n[0].v, b_.getInt64(0));
       r = {Kind::integer, b_.CreateSelect(negative, b_.CreateNeg(n[0].v), n[0].v)};
     }
-  } else if (count == 2 && n[0].kind == n[1].kind && (is_builtin(f, "min") || is_builtin(f, "max"))) {
-    // The second one only where it is less, or more, than the first.
+  } else if (count >= 2 && n[0].kind == n[1].kind && n[count - 1].kind == n[0].kind &&
+             (is_builtin(f, "min") || is_builtin(f, "max"))) {
+    // A later one only where it is less, or more, than those before.
     const bool least = is_builtin(f, "min");
-    llvm::Value* second = n[0].kind == Kind::floating
-                              ? (least ? b_.CreateFCmpOLT(n[1].v, n[0].v) : b_.CreateFCmpOGT(n[1].v, n[0].v))
-                              : (least ? b_.CreateICmpSLT(n[1].v, n[0].v) : b_.CreateICmpSGT(n[1].v, n[0].v));
-    r = {n[0].kind, b_.CreateSelect(second, n[1].v, n[0].v)};
+    r = n[0];
+    for (uint32_t i = 1; i < count; ++i) {
+      llvm::Value* later = r.kind == Kind::floating
+                               ? (least ? b_.CreateFCmpOLT(n[i].v, r.v) : b_.CreateFCmpOGT(n[i].v, r.v))
+                               : (least ? b_.CreateICmpSLT(n[i].v, r.v) : b_.CreateICmpSGT(n[i].v, r.v));
+      r.v = b_.CreateSelect(later, n[i].v, r.v);
+    }
   } else if (f->object_kind() == ObjectKind::native && count <= 2) {
     const auto* native = static_cast<const runtime::Native*>(f);
     const runtime::NativeDef& def = *native->def;
@@ -109,10 +208,11 @@ Translator::After Translator::call_builtin(const Instr& in, runtime::Object* f, 
   return After::next;
 }
 
-// The function for arguments of these kinds; null: there is none.
-Body* Translator::inner(const runtime::Function* f, const std::vector<Kind>& params) {
+// The function for arguments like these; null: there is none.
+Body* Translator::inner(const runtime::Function* f, const Types& params) {
+  const auto key = key_of_arguments(params);
   for (Body& b : bodies_)
-    if (!b.outer && b.closure == f && b.params == params) return &b;
+    if (!b.outer && b.closure == f && key_of_arguments(b.params) == key) return &b;
   if (bodies_.size() > kMostFunctions) return nullptr;
   Body* caller = now_;
   const auto ip = b_.saveIP();
@@ -121,25 +221,35 @@ Body* Translator::inner(const runtime::Function* f, const std::vector<Kind>& par
   body.live = &lives_.emplace_back(*f->compiled);
   keep(const_cast<runtime::Function*>(f));
   std::vector<llvm::Type*> types = {ptr_};
-  for (Kind k : params) types.push_back(k == Kind::floating ? f64_ : i64_);
+  for (const RegType& t : params) types.push_back(t.kind == Kind::floating ? f64_ : i64_);
   body.fn = llvm::Function::Create(llvm::FunctionType::get(result_type(), types, false),
                                    llvm::Function::InternalLinkage, f->code->name.str(), module_);
   open(body);
-  Types regs(body.code->nregs);
+  const State of_caller = state();
+  types_ = Types(body.code->nregs);
+  in_memory(types_);
   for (size_t i = 0; i < params.size(); ++i) {
-    regs[i] = {params[i]};
-    if (params[i] != Kind::none)
-      b_.CreateStore(body.fn->getArg(static_cast<unsigned>(i) + 1),
-                     params[i] == Kind::floating ? body.floats[i] : body.words[i]);
+    llvm::Value* given = body.fn->getArg(static_cast<unsigned>(i) + 1);
+    const auto r = static_cast<int32_t>(i);
+    types_[i] = params[i];
+    behind_[i] = is_unboxed(params[i].kind);
+    if (params[i].kind == Kind::floating) b_.CreateStore(given, body.floats[i]);
+    if (is_word(params[i].kind)) b_.CreateStore(given, body.words[i]);
+    if (params[i].kind != Kind::held) continue;
+    holds(r, params[i].object);
+    count_up(b_.CreateIntToPtr(given, ptr_));
+    store(b_.getInt8(static_cast<uint8_t>(Tag::object)), reg_at(r), kTagAt);
+    store(given, reg_at(r), kBitsAt);
   }
   // A frame is made where the stack ends. (Requests are looked at behind each call.)
-  const Types types_of_caller = std::exchange(types_, regs);
-  llvm::BasicBlock* other = leave(regs, 0);
+  for (size_t r = 0; r < params.size(); ++r)
+    if (behind_[r]) write_back_one(r);
+  llvm::BasicBlock* other = leave(types_, 0);
   llvm::Value* frame = b_.CreateIntrinsic(llvm::Intrinsic::frameaddress, {ptr_}, {b_.getInt32(0)});
   llvm::Value* stack = b_.CreateICmpUGE(b_.CreatePtrToInt(frame, i64_), load(i64_, address(&s_.stack_limit), 0));
   check(stack, other);
-  b_.CreateBr(block(0, regs));
-  types_ = types_of_caller;
+  b_.CreateBr(block(0, types_));
+  restore(of_caller);
   now_ = caller;
   b_.restoreIP(ip);
   return &body;
@@ -149,76 +259,127 @@ Translator::After Translator::call_function(const Instr& in, const runtime::Func
                                             uint32_t count, uint32_t pc) {
   const Code* code = f->compiled;
   if (!code || !code->plain || code->positional != count || !f->captures.empty()) return After::untranslated;
-  std::vector<Kind> kinds;
+  Types params;
   for (uint32_t i = 0; i < count; ++i) {
-    kinds.push_back(type(args[i].at).kind);
-    if (!is_unboxed(kinds.back())) return After::untranslated;
+    params.push_back(type(args[i].at));
+    const RegType& t = params.back();
+    if (!is_unboxed(t.kind) && t.kind != Kind::known && (t.kind != Kind::held || args[i].at < 0 || !t.object))
+      return After::untranslated;
   }
-  Body* body = inner(f, kinds);
+  Body* body = inner(f, params);
   if (!body) return After::untranslated;
   if (!body->gives) return unknown_results_ ? After::untranslated : After::waits;
+  std::vector<llvm::Value*> values = {session()};
+  for (uint32_t i = 0; i < count; ++i) {
+    const RegType& t = params[i];
+    if (t.kind == Kind::held) {
+      values.push_back(load(i64_, reg_at(args[i].at), kBitsAt));
+    } else {
+      values.push_back(t.kind == Kind::floating ? floating(args[i].at)
+                       : is_word(t.kind)        ? word(args[i].at)
+                                                : static_cast<llvm::Value*>(b_.getInt64(0)));
+    }
+  }
   llvm::Value* depth = load(i32_, address(&s_.depth), 0);
   check(b_.CreateICmpSLT(depth, load(i32_, address(&s_.recursion_limit), 0)), bail());
   b_.CreateStore(b_.CreateAdd(depth, b_.getInt32(1)), address(&s_.depth));
-  std::vector<llvm::Value*> values = {session()};
-  for (uint32_t i = 0; i < count; ++i)
-    values.push_back(kinds[i] == Kind::floating ? floating(args[i].at)
-                     : kinds[i] == Kind::none   ? static_cast<llvm::Value*>(b_.getInt64(0))
-                                                : word(args[i].at));
   llvm::Value* r = b_.CreateCall(body->fn, values);
+  std::ranges::fill(classes_, nullptr);
   b_.CreateStore(depth, address(&s_.depth));
   llvm::Value* status = b_.CreateExtractValue(r, {1});
   llvm::BasicBlock* other = make();
   check(b_.CreateICmpEQ(status, b_.getInt32(0)), other);
   const auto ip = b_.saveIP();
+  const State at_call = state();
   b_.SetInsertPoint(other);
-  (void)left_call(in, pc, status);
+  left_call(in, pc, status, args, count);
+  restore(at_call);
   b_.restoreIP(ip);
   for (uint32_t i = 0; i < count; ++i) used(args[i].at, static_cast<uint8_t>(args[i].use));
-  put_bits(in.dst, b_.CreateExtractValue(r, {0}), *body->gives);
+  if (body->gives->kind == Kind::held) {
+    release(in.dst);
+    from_spare(in.dst);
+    holds(in.dst, body->gives->object);
+  } else {
+    put_bits(in.dst, b_.CreateExtractValue(r, {0}), body->gives->kind);
+  }
   look_at_requests(UINT32_MAX, pc);
   looked_ = true;
   return After::next;
 }
 
-// The called function gave no number of the expected kind: 1, a value for the call's register, or 2, an exception.
-Translator::After Translator::left_call(const Instr& in, uint32_t pc, llvm::Value* status) {
-  llvm::BasicBlock *value = make(), *raised = make();
-  b_.CreateCondBr(b_.CreateICmpEQ(status, b_.getInt32(1)), value, raised);
-  b_.SetInsertPoint(raised);
-  spill(before_);
-  leave_spilled(pc, true);
-  b_.SetInsertPoint(value);
-  const Types at_call = std::exchange(types_, before_);
-  release(in.dst);
-  types_ = at_call;
-  spill(before_, in.dst);
-  llvm::Value* reg = reg_at(in.dst);
+void Translator::from_spare(int32_t r) {
+  llvm::Value* reg = reg_at(r);
   store(load(i64_, spare(), 0), reg, 0);
   store(load(i64_, spare(), kBitsAt), reg, kBitsAt);
   store(b_.getInt8(static_cast<uint8_t>(Tag::unbound)), spare(), kTagAt);
-  leave_spilled(pc + 1, false);
-  return After::ended;
+}
+
+// The called function gave something of another kind: 1, a value for the call's register, or 2, an exception.
+void Translator::left_call(const Instr& in, uint32_t pc, llvm::Value* status, const Operand* args, uint32_t count) {
+  llvm::BasicBlock* value = make();
+  b_.CreateCondBr(b_.CreateICmpEQ(status, b_.getInt32(1)), value, leave(before_, pc, true));
+  b_.SetInsertPoint(value);
+  for (uint32_t i = 0; i < count; ++i) used(args[i].at, static_cast<uint8_t>(args[i].use));
+  release(in.dst);
+  from_spare(in.dst);
+  holds(in.dst, nullptr);
+  look_at_requests(UINT32_MAX, pc);
+  if (narrow(in.dst, {}, pc + 1) == After::next) b_.CreateBr(block(pc + 1, types_));
+}
+
+// What the register holds goes to `to`, and what other registers own is let go of where there is no frame to do it.
+void Translator::return_held(const Instr& in, llvm::Value* to) {
+  if (in.a < 0) {
+    count_up(address(constant(in.a).object()));
+    store(b_.getInt8(static_cast<uint8_t>(Tag::object)), to, kTagAt);
+    store(b_.getInt64(static_cast<uint64_t>(constant(in.a).bits())), to, kBitsAt);
+  } else if (type(in.a).kind == Kind::known) {
+    llvm::Value* o = address(type(in.a).object);
+    count_up(o);
+    store(b_.getInt8(static_cast<uint8_t>(Tag::object)), to, kTagAt);
+    store(b_.CreatePtrToInt(o, i64_), to, kBitsAt);
+  } else {
+    llvm::Value* from = reg_at(in.a);
+    store(load(i64_, from, 0), to, 0);
+    store(load(i64_, from, kBitsAt), to, kBitsAt);
+    store(b_.getInt8(static_cast<uint8_t>(Tag::unbound)), from, kTagAt);
+    types_[static_cast<size_t>(in.a)] = {};
+  }
 }
 
 Translator::After Translator::return_(const Instr& in) {
   const RegType t = type(in.a);
-  if (!is_unboxed(t.kind)) return After::untranslated;
+  const bool object = t.kind == Kind::held || t.kind == Kind::known;
+  if (!is_unboxed(t.kind) && !object) return After::untranslated;
   if (now_->outer) {
     llvm::Value* to = now_->fn->getArg(2);
-    store(b_.getInt8(static_cast<uint8_t>(tag_of(t.kind))), to, kTagAt);
-    store(bits(in.a), to, kBitsAt);
-    end(End::returned, at_);
+    if (object) {
+      if (t.kind == Kind::held)
+        check(b_.CreateICmpNE(load(i8_, reg_at(in.a), kTagAt), b_.getInt8(static_cast<uint8_t>(Tag::unbound))), bail());
+      return_held(in, to);
+    } else {
+      store(b_.getInt8(static_cast<uint8_t>(tag_of(t.kind))), to, kTagAt);
+      store(bits(in.a), to, kBitsAt);
+    }
+    end(End::returned, b_.getInt32(at_));
     return After::ended;
   }
-  if (!now_->gives) now_->gives = t.kind, results_moved_ = true;
-  if (*now_->gives == t.kind) {
-    give(bits(in.a), b_.getInt32(0));
-    return After::ended;
+  if (!now_->gives) now_->gives = object ? RegType{Kind::held, t.object} : RegType{t.kind}, results_moved_ = true;
+  // Of a kind that is not known: anything is expected, and is where objects are.
+  const bool any = now_->gives->kind == Kind::held && !now_->gives->object;
+  const bool same =
+      object && t.object && now_->gives->object && now_->gives->object->object_kind() == t.object->object_kind();
+  const bool expected = any || (object ? now_->gives->kind == Kind::held && same : now_->gives->kind == t.kind);
+  if (object) {
+    return_held(in, spare());
+  } else if (!expected || any) {
+    store(b_.getInt8(static_cast<uint8_t>(tag_of(t.kind))), spare(), kTagAt);
+    store(bits(in.a), spare(), kBitsAt);
   }
-  store(b_.getInt8(static_cast<uint8_t>(tag_of(t.kind))), spare(), kTagAt);
-  store(bits(in.a), spare(), kBitsAt);
-  give(b_.getInt64(0), b_.getInt32(1));
+  llvm::Value* value = object || !expected || any ? b_.getInt64(0) : bits(in.a);
+  for (size_t r = 0; r < types_.size(); ++r) release(static_cast<int32_t>(r));
+  give(value, b_.getInt32(expected ? 0 : 1));
   return After::ended;
 }
 

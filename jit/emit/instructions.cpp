@@ -47,6 +47,7 @@ bool is_jump_on_comparison(I op) { return op >= I::if_not_eq && op < I::if_not_t
 void Translator::place(const Body::Todo& t) {
   b_.SetInsertPoint(t.block);
   types_ = t.types;
+  in_memory(types_);
   for (uint32_t pc = t.pc;; ++pc) {
     if (pc != t.pc && now_->leaders[pc]) {
       b_.CreateBr(block(pc, types_));
@@ -56,26 +57,58 @@ void Translator::place(const Body::Todo& t) {
     at_ = pc;
     looked_ = false;
     bail_ = nullptr;
-    switch (instruction(now_->code->instrs[pc], pc)) {
+    if (may_leave(now_->code->instrs[pc])) write_back(pc);
+    guess(now_->code->instrs[pc], pc);
+    After after = instruction(now_->code->instrs[pc], pc);
+    if (after == After::untranslated && types_ == before_ && steps(now_->code->instrs[pc], pc))
+      after = step(now_->code->instrs[pc], pc);
+    switch (after) {
       case After::next:
         ++instructions_;
         // Where the interpreter ends what it has let go of.
-        if (const I op = now_->code->instrs[pc].op; now_->outer && !looked_ && lets_go(op))
-          look_at_requests(Session::kFinalizers, pc);
+        if (const I op = now_->code->instrs[pc].op; !looked_ && lets_go(op)) look_at_requests(Session::kFinalizers, pc);
         break;
       case After::ended:
         ++instructions_;
         return;
       case After::untranslated:
+        write_back(pc);
         b_.CreateBr(leave(before_, pc));
         return;
       case After::waits: {
+        write_back(pc);
         llvm::BasicBlock* later = make();
         b_.CreateBr(later);
         now_->waiting.push_back({pc, before_, later});
         return;
       }
     }
+  }
+}
+
+// What has no check: floats, comparisons and moves of numbers. Their operands' values may stay where they are.
+bool Translator::may_leave(const Instr& in) const {
+  const auto is_float = [&](int32_t a) { return type(a).kind == Kind::floating; };
+  const auto numbers = [&] { return is_number(type(in.a).kind) && is_number(type(in.b).kind); };
+  if (const auto op = operator_of(in.op)) {
+    const bool exact = *op == BinOp::add || *op == BinOp::sub || *op == BinOp::mul;
+    return !exact || !numbers() || (!is_float(in.a) && !is_float(in.b));
+  }
+  if (comparison_of(in.op)) return !numbers() || is_float(in.a) != is_float(in.b);
+  switch (in.op) {
+    case I::move:
+    case I::rebind:
+    case I::take:
+      return !is_unboxed(type(in.a).kind);
+    case I::jump:
+    case I::drop:
+    case I::branch:
+    case I::branch_not:
+      return false;
+    case I::neg:
+      return !is_float(in.a);
+    default:
+      return true;
   }
 }
 
@@ -86,21 +119,92 @@ llvm::Value* Translator::requests() {
   return v;
 }
 
-// Requests of these kinds are done at once, behind the instruction.
+// An operand of which nothing is known is guessed from what stands beside it: a number, a place's cache, a function's
+// parameter. Where it is something else, the instruction is a step.
+void Translator::guess(const Instr& in, uint32_t pc) {
+  const Site* x = nullptr;
+  int32_t a = in.a;
+  Value like;
+  const auto site = [&](int32_t i) { return &now_->code->sites[static_cast<size_t>(i)]; };
+  if (operator_of(in.op) || comparison_of(in.op)) {
+    if (is_any(in.b)) a = in.b;
+    const Kind other = type(a == in.a ? in.b : in.a).kind;
+    if (!is_number(other) || other == Kind::boolean) return;
+    like = other == Kind::integer ? Value::integer(0) : Value::floating(0);
+  } else if (in.op == I::item_get) {
+    const runtime::Object* of = type(in.a).object;
+    if (!of || (of->object_kind() != ObjectKind::list && of->object_kind() != ObjectKind::tuple)) return;
+    a = in.b, like = Value::integer(0);
+  } else if (in.op == I::attr_get || in.op == I::method_get) {
+    if (runtime::Instance* i = instance_of(site(in.b)->cache)) like = Value::share(i);
+  } else if (in.op == I::attr_set || in.op == I::update || in.op == I::call_method || in.op == I::call_loaded) {
+    x = site(in.a);
+    a = now_->code->operands[x->first].at;
+    if (runtime::Instance* i = instance_of(x->cache)) like = Value::share(i);
+  } else if (in.op == I::call) {  // mostly of itself
+    x = site(in.a);
+    const Operand* ops = now_->code->operands.data() + x->first;
+    const RegType callee = type(ops->at);
+    for (const Body& b : bodies_) {
+      if (callee.kind != Kind::known || b.closure != callee.object || !like.is_unbound()) continue;
+      for (uint32_t i = 1; i < x->count && i <= b.params.size(); ++i)
+        if (is_any(ops[i].at) && b.params[i - 1].kind == Kind::held && b.params[i - 1].object)
+          a = ops[i].at, like = Value::share(b.params[i - 1].object);
+    }
+  }
+  if (like.is_unbound() || !is_any(a)) return;
+  llvm::BasicBlock *other = make(), *none = nullptr;
+  if (in.op == I::call) {
+    none = make();
+    llvm::BasicBlock* some = make();
+    b_.CreateCondBr(b_.CreateICmpEQ(load(i8_, reg_at(a), kTagAt), b_.getInt8(static_cast<uint8_t>(Tag::none))), none,
+                    some);
+    b_.SetInsertPoint(some);
+  }
+  check_like(reg_at(a), like, other);
+  const auto as_guessed = b_.saveIP();
+  const State before = state();
+  if (none) {
+    b_.SetInsertPoint(none);
+    types_[static_cast<size_t>(a)] = {Kind::none};
+    in_memory_[static_cast<size_t>(a)] = Kind::none;
+    b_.CreateBr(block(pc, types_));
+    restore(before);
+  }
+  b_.SetInsertPoint(other);
+  if (step(in, pc) == After::next) b_.CreateBr(block(pc + 1, types_));
+  restore(before);
+  looked_ = false;
+  b_.restoreIP(as_guessed);
+  narrowed(a, like.tag(), like.is_object() ? like.object() : nullptr);
+  before_ = types_;
+}
+
+// An instance of the shape that a site has met.
+runtime::Instance* Translator::instance_of(const runtime::Cache& cache) const {
+  for (size_t i = instances_.size(); i-- > 0;)
+    if (instances_[i]->shape && instances_[i]->shape->id == cache.key) return instances_[i];
+  return nullptr;
+}
+
+// Requests of these kinds are done at once, behind the instruction; then the interpreter goes on, since anything may
+// have changed.
 void Translator::look_at_requests(uint32_t mask, uint32_t pc) {
-  llvm::BasicBlock *asked = make(), *raised = make();
+  write_back(pc + 1);
+  llvm::BasicBlock* asked = make();
   check(b_.CreateICmpEQ(b_.CreateAnd(requests(), b_.getInt32(mask)), b_.getInt32(0)), asked);
-  llvm::BasicBlock* on = b_.GetInsertBlock();
+  const auto on = b_.saveIP();
   b_.SetInsertPoint(asked);
-  b_.CreateCondBr(call(reinterpret_cast<const void*>(&ouro_plain_safe_point), i1_, {session()}), on, raised);
-  b_.SetInsertPoint(raised);
-  spill(types_);
-  leave_spilled(pc, true);
-  b_.SetInsertPoint(on);
+  b_.CreateCondBr(call(reinterpret_cast<const void*>(&ouro_plain_safe_point), i1_, {session()}), leave(types_, pc + 1),
+                  leave(types_, pc, true));
+  b_.restoreIP(on);
 }
 
 llvm::BasicBlock* Translator::bail() {
-  if (!bail_) bail_ = leave(before_, at_);
+  if (!bail_) {
+    write_back(at_);
+    bail_ = leave(before_, at_);
+  }
   return bail_;
 }
 
@@ -211,19 +315,16 @@ Translator::After Translator::instruction(const Instr& in, uint32_t pc) {
       return attr_get(in);
     case I::attr_set:
       return attr_set(in);
-    case I::method_get: {
-      const RegType member =
-          module_member(type(in.a), Symbol::from_id(now_->code->sites[static_cast<size_t>(in.b)].attr));
-      if (member.kind != Kind::known) return After::untranslated;
-      put(in.dst, member);
-      return After::next;
-    }
+    case I::method_get:
+      return method_get(in);
     case I::iter:
       return iter(in);
     case I::for_iter:
       return for_iter(in, pc);
     case I::item_get:
       return item_get(in);
+    case I::tuple_get:
+      return tuple_get(in, pc);
     case I::update:
       return update(in);
     case I::list_append:
@@ -233,17 +334,13 @@ Translator::After Translator::instruction(const Instr& in, uint32_t pc) {
       const Operand* ops = now_->code->operands.data() + x.first;
       return call_known(in, type(ops->at), ops + 1, x.count - 1, pc);
     }
-    case I::call_loaded: {
-      const Site& x = now_->code->sites[static_cast<size_t>(in.a)];
-      const Operand* ops = now_->code->operands.data() + x.first;
-      return call_known(in, type(in.b), ops + 1, x.count - 1, pc);
-    }
+    case I::call_loaded:
     case I::call_method: {
       const Site& x = now_->code->sites[static_cast<size_t>(in.a)];
       const Operand* ops = now_->code->operands.data() + x.first;
-      const ir::CallSig& sig = now_->code->function->calls[x.attr];
-      const RegType member = module_member(type(ops->at), sig.method);
-      return call_known(in, member, ops + 1, x.count - 1, pc);
+      const bool loaded = in.op == I::call_loaded && type(in.b).kind != Kind::unbound;
+      if (loaded) return call_known(in, type(in.b), ops + 1, x.count - 1, pc);
+      return call_on(in, now_->code->function->calls[x.attr].method, ops, x.count, pc);
     }
     case I::return_:
       return return_(in);
@@ -410,9 +507,20 @@ Translator::After Translator::move(const Instr& in) {
       put(in.dst, t);
       return After::next;
     case Kind::held: {
-      llvm::Value *to = reg_at(in.dst), *from = reg_at(in.a);
-      call(reinterpret_cast<const void*>(&ouro_plain_copy), b_.getVoidTy(), {to, from, b_.getInt1(dies)});
-      types_[static_cast<size_t>(in.dst)] = t;
+      if (t.object && t.object->object_kind() == ObjectKind::tensor) {
+        call(reinterpret_cast<const void*>(&ouro_plain_copy), b_.getVoidTy(),
+             {reg_at(in.dst), reg_at(in.a), b_.getInt1(dies)});
+      } else if (taken || in.use_a == static_cast<uint8_t>(Use::dies)) {
+        release(in.dst);
+        llvm::Value *to = reg_at(in.dst), *from = reg_at(in.a);
+        store(load(i64_, from, kTagAt), to, kTagAt);
+        store(load(i64_, from, kBitsAt), to, kBitsAt);
+        store(b_.getInt8(static_cast<uint8_t>(Tag::unbound)), from, kTagAt);
+        types_[static_cast<size_t>(in.a)] = {};
+      } else {
+        copy_into(in.dst, reg_at(in.a), false);
+      }
+      holds(in.dst, t.object);
       if (taken) put(in.a, {});
       return After::next;
     }

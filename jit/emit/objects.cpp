@@ -16,7 +16,7 @@ constexpr uint64_t entry_at(uint32_t slot) {
 }  // namespace
 
 // A function that captures variables, or has objects as defaults: translations, which stay, would keep them.
-static bool holds_objects(const Value& v) {
+bool Translator::holds_objects(const Value& v) {
   if (runtime::kind_of(v) != ObjectKind::function) return false;
   const auto* f = v.as<runtime::Function>();
   auto* defaults = runtime::cast_exact<runtime::Tuple>(f->defaults);
@@ -76,42 +76,76 @@ void Translator::store_number(llvm::Value* to, Number n) {
   store(as_bits(n), to, kBitsAt);
 }
 
+// What stands in memory is of the kind that `like` has.
+void Translator::check_like(llvm::Value* from, const Value& like, llvm::BasicBlock* otherwise) {
+  check(b_.CreateICmpEQ(load(i8_, from, kTagAt), b_.getInt8(static_cast<uint8_t>(like.tag()))), otherwise);
+  if (!like.is_object()) return;
+  const auto kind = static_cast<uint8_t>(like.object()->object_kind());
+  check(b_.CreateICmpEQ(load(i8_, load(ptr_, from, kBitsAt), kKindAt), b_.getInt8(kind)), otherwise);
+}
+
 // What stands in memory into the result's register: of the kind that `like` has now. An operand that it is a part of,
 // and that dies, is let go of afterwards.
-bool Translator::load_value(llvm::Value* from, const Value& like, const Instr& in, int32_t container, uint8_t use) {
+bool Translator::load_value(llvm::Value* from, const Value& like, const Instr& in, int32_t container, uint8_t use,
+                            bool checked) {
   const Kind k = kind_of_tag(like.tag());
   if (like.is_unbound() || like.is_error() || like.is_end()) return false;
-  if (k == Kind::held && (!now_->outer || !like.is_object())) return false;
-  llvm::Value* tag = load(i8_, from, kTagAt);
-  check(b_.CreateICmpEQ(tag, b_.getInt8(static_cast<uint8_t>(like.tag()))), bail());
+  if (k == Kind::held && !like.is_object()) return false;
+  if (k == Kind::none && !checked) {  // what may be None mostly is something else elsewhere
+    copy_into(in.dst, from, false);
+    if (container != in.dst) used(container, use);
+    holds(in.dst, nullptr);
+    return true;
+  }
+  if (!checked) check_like(from, like, bail());
   if (k != Kind::held) {
     llvm::Value* v = load(i64_, from, kBitsAt);
     used(container, use);
     put_bits(in.dst, v, k);
     return true;
   }
-  call(reinterpret_cast<const void*>(&ouro_plain_copy), b_.getVoidTy(), {reg_at(in.dst), from, b_.getInt1(false)});
+  copy_into(in.dst, from, true);
   if (container != in.dst) used(container, use);
-  types_[static_cast<size_t>(in.dst)] = {Kind::held, like.object()};
+  holds(in.dst, like.object());
   return true;
 }
 
 // ---------------------------------------------------------------- objects
 
-// The object in a frame's register, of this kind.
+// The object in a register, of this kind.
 llvm::Value* Translator::held_object(int32_t a, ObjectKind kind) {
   llvm::Value* reg = reg_at(a);
+  if (type(a).object) return load(ptr_, reg, kBitsAt);
   check(b_.CreateICmpEQ(load(i8_, reg, kTagAt), b_.getInt8(static_cast<uint8_t>(Tag::object))), bail());
   llvm::Value* o = load(ptr_, reg, kBitsAt);
   check(b_.CreateICmpEQ(load(i8_, o, kKindAt), b_.getInt8(static_cast<uint8_t>(kind))), bail());
   return o;
 }
 
-llvm::Value* Translator::item_of(llvm::Value* list, Number i) {
-  llvm::Value* n = load(i64_, list, offsetof(runtime::List, size));
+// The instance in a register, of the shape and class that the example has.
+llvm::Value* Translator::instance_like(int32_t a) {
+  const auto* like = static_cast<const runtime::Instance*>(type(a).object);
+  llvm::Value* instance = held_object(a, ObjectKind::instance);
+  const runtime::Shape*& known = classes_[static_cast<size_t>(a)];
+  if (known == like->shape) return instance;
+  known = like->shape;
+  check(b_.CreateICmpEQ(load(ptr_, instance, offsetof(runtime::Instance, shape)), address(like->shape)), bail());
+  llvm::Value* type = load(ptr_, instance, offsetof(runtime::Instance, type));
+  check(b_.CreateICmpEQ(load(i32_, type, offsetof(runtime::Type, version)), b_.getInt32(like->type->version)), bail());
+  keep(like->type);
+  return instance;
+}
+
+// From the end where it is negative; behind a check that there is such an item.
+llvm::Value* Translator::index_in(Number i, llvm::Value* n) {
   llvm::Value* from_end = b_.CreateAdd(i.v, n);
   llvm::Value* index = b_.CreateSelect(b_.CreateICmpSLT(i.v, b_.getInt64(0)), from_end, i.v);
   check(b_.CreateICmpULT(index, n), bail());
+  return index;
+}
+
+llvm::Value* Translator::item_of(llvm::Value* list, Number i) {
+  llvm::Value* index = index_in(i, load(i64_, list, offsetof(runtime::List, size)));
   llvm::Value* items = load(ptr_, list, offsetof(runtime::List, items));
   return b_.CreateInBoundsGEP(i8_, items, b_.CreateShl(index, b_.getInt64(4)));
 }
@@ -120,20 +154,53 @@ Translator::After Translator::item_get(const Instr& in) {
   const RegType t = type(in.a);
   const Number i = number(in.b);
   if (t.kind != Kind::held || i.kind != Kind::integer || !t.object) return After::untranslated;
-  if (t.object->object_kind() != ObjectKind::list) return After::untranslated;
-  const auto* like = static_cast<const runtime::List*>(t.object);
-  if (like->size == 0) return After::untranslated;
-  llvm::Value* item = item_of(held_object(in.a, ObjectKind::list), i);
+  if (t.object->object_kind() == ObjectKind::str) {
+    check(call(reinterpret_cast<const void*>(&ouro_plain_char), i1_, {reg_at(in.dst), reg_at(in.a), i.v}), bail());
+    used(in.b, in.use_b);
+    if (in.a != in.dst) used(in.a, in.use_a);
+    holds(in.dst, t.object);
+    return After::next;
+  }
+  const Expected like = item_of_example(t, in.b);
+  if (like.like.is_unbound()) return After::untranslated;
+  llvm::Value* item = nullptr;
+  if (t.object->object_kind() == ObjectKind::list) {
+    item = item_of(held_object(in.a, ObjectKind::list), i);
+  } else if (t.object->object_kind() == ObjectKind::tuple) {
+    llvm::Value* tuple = held_object(in.a, ObjectKind::tuple);
+    llvm::Value* index = index_in(i, load(i64_, tuple, offsetof(runtime::Tuple, size)));
+    item = b_.CreateInBoundsGEP(i8_, at(tuple, sizeof(runtime::Tuple)), b_.CreateShl(index, b_.getInt64(4)));
+  } else {
+    return After::untranslated;
+  }
   used(in.b, in.use_b);
-  return load_value(item, like->items[0], in, in.a, in.use_a) ? After::next : After::untranslated;
+  return load_value(item, like.like, in, in.a, in.use_a) ? After::next : After::untranslated;
 }
 
-llvm::Value* Translator::slot_of(llvm::Value* instance, const runtime::Instance* like, int32_t slot) {
-  check(b_.CreateICmpEQ(load(ptr_, instance, offsetof(runtime::Instance, shape)), address(like->shape)), bail());
-  check(b_.CreateICmpEQ(load(ptr_, instance, offsetof(runtime::Instance, type)), address(like->type)), bail());
-  check(b_.CreateICmpEQ(load(i32_, address(&like->type->version), 0), b_.getInt32(like->type->version)), bail());
-  keep(like->type);
-  return at(load(ptr_, instance, offsetof(runtime::Instance, slots)), static_cast<uint64_t>(slot) * sizeof(Value));
+// An item of the tuple that unpack has made, or found.
+Translator::After Translator::tuple_get(const Instr& in, uint32_t pc) {
+  const RegType t = type(in.a);
+  if (t.kind != Kind::held || in.a < 0) return After::untranslated;
+  const uint32_t i = now_->code->sites[static_cast<size_t>(in.b)].attr;
+  Expected like;
+  if (t.object && t.object->object_kind() == ObjectKind::tuple) {
+    const auto* tuple = static_cast<const runtime::Tuple*>(t.object);
+    if (i < tuple->size) like.like = (*tuple)[i];
+  } else {
+    like = now_in(in.dst);
+  }
+  llvm::Value* item = at(load(ptr_, reg_at(in.a), kBitsAt), sizeof(runtime::Tuple) + i * sizeof(Value));
+  const uint8_t use = in.dst == in.a ? static_cast<uint8_t>(Use::keep) : in.use_a;
+  if (!like.like.is_unbound()) return load_value(item, like.like, in, in.a, use) ? After::next : After::untranslated;
+  copy_into(in.dst, item, false);
+  used(in.a, use);
+  holds(in.dst, nullptr);
+  return narrow(in.dst, like, pc + 1);
+}
+
+llvm::Value* Translator::slot_of(int32_t instance, int32_t slot) {
+  return at(load(ptr_, instance_like(instance), offsetof(runtime::Instance, slots)),
+            static_cast<uint64_t>(slot) * sizeof(Value));
 }
 
 namespace {
@@ -149,7 +216,7 @@ Translator::After Translator::attr_get(const Instr& in) {
   const Site& x = now_->code->sites[static_cast<size_t>(in.b)];
   const RegType t = type(in.a);
   if (const runtime::Instance* i = met(t, x.cache)) {
-    llvm::Value* slot = slot_of(held_object(in.a, ObjectKind::instance), i, x.cache.slot);
+    llvm::Value* slot = slot_of(in.a, x.cache.slot);
     return load_value(slot, i->slots[x.cache.slot], in, in.a, in.use_a) ? After::next : After::untranslated;
   }
   const RegType member = module_member(t, Symbol::from_id(x.attr));
@@ -171,7 +238,7 @@ Translator::After Translator::attr_set(const Instr& in) {
   const runtime::Instance* i = x.cache.owner || target->use != Use::keep ? nullptr : met(type(target->at), x.cache);
   const Number n = number(value->at);
   if (!i || !n) return After::untranslated;
-  llvm::Value* slot = slot_of(held_object(target->at, ObjectKind::instance), i, x.cache.slot);
+  llvm::Value* slot = slot_of(target->at, x.cache.slot);
   check(b_.CreateICmpNE(load(i8_, slot, kTagAt), b_.getInt8(static_cast<uint8_t>(Tag::object))), bail());
   store_number(slot, n);
   used(value->at, static_cast<uint8_t>(value->use));
@@ -226,7 +293,7 @@ llvm::Value* Translator::place_of(const Site& x, const ir::PlacePath& path, cons
     const runtime::Instance* i = met(root, x.cache);
     if (!i) return nullptr;
     like = &i->slots[x.cache.slot];
-    return slot_of(held_object(ops[0].at, ObjectKind::instance), i, x.cache.slot);
+    return slot_of(ops[0].at, x.cache.slot);
   }
   const runtime::Object* of = root.object;
   llvm::Value* slot = nullptr;
@@ -274,7 +341,10 @@ Translator::After Translator::update(const Instr& in) {
     if (!before) return After::untranslated;
     const Number r = binary(runtime::binary_of(path.in_place), before, value);
     if (!r) return After::untranslated;
-    store_number(slot, r);
+    if (!path.loaded && r.kind == before.kind)
+      store(as_bits(r), slot, kBitsAt);  // its tag is there
+    else
+      store_number(slot, r);
   } else {
     if (path.loaded) return After::untranslated;
     check(b_.CreateICmpULT(b_.CreateSub(tag, b_.getInt8(1)), b_.getInt8(static_cast<uint8_t>(Tag::object) - 1)),
@@ -336,7 +406,7 @@ Translator::After Translator::iter(const Instr& in) {
   check(call(reinterpret_cast<const void*>(&ouro_plain_iter), i1_, {reg_at(in.dst), reg_at(in.a)}), bail());
   used(in.a, in.use_a);
   examples_.push_back(runtime::make_iterator(runtime::kListIterator, Value::share(t.object)));
-  types_[static_cast<size_t>(in.dst)] = {Kind::held, examples_.back().object()};
+  holds(in.dst, examples_.back().object());
   return After::next;
 }
 
@@ -388,10 +458,10 @@ Translator::After Translator::for_iter(const Instr& in, uint32_t pc) {
   to.dst = in.b;
   const Value& like_item = list_now->items[0];
   const Kind k = kind_of_tag(like_item.tag());
-  if (k == Kind::held && (!now_->outer || !like_item.is_object())) return After::untranslated;
-  check(b_.CreateICmpEQ(load(i8_, item, kTagAt), b_.getInt8(static_cast<uint8_t>(like_item.tag()))), bail());
+  if (k == Kind::held && !like_item.is_object()) return After::untranslated;
+  check_like(item, like_item, bail());
   store(b_.CreateAdd(index, b_.getInt64(1)), it, offsetof(runtime::Iterator, index));
-  if (!load_value(item, like_item, to, -1, 0)) return After::untranslated;
+  if (!load_value(item, like_item, to, -1, 0, true)) return After::untranslated;
   return jump(pc + 1);
 }
 

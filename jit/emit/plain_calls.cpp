@@ -97,6 +97,51 @@ bool ouro_plain_native(Session* s, const runtime::Native* f, uint32_t count, uin
   }
 }
 
+namespace {
+
+// A function that has no frame gets one on top as long as the instruction takes: what it calls finds its caller.
+template <class F>
+auto in_frame(Session& s, runtime::Function* f, Value* regs, F&& work) {
+  runtime::Interpreter& in = *s.interpreter;
+  if (!f) return work(*in.top);
+  runtime::Frame frame(runtime::compiled(s, f), Value::share(f), in.top);
+  frame.regs = regs;
+  std::atomic_signal_fence(std::memory_order_release);
+  in.top = &frame;
+  const auto result = work(frame);
+  in.top = frame.caller;
+  std::atomic_signal_fence(std::memory_order_release);
+  return result;
+}
+
+}  // namespace
+
+bool ouro_plain_step(Session* s, runtime::Function* f, Value* regs, const runtime::Instr* in, runtime::Step step) {
+  return in_frame(*s, f, regs, [&](runtime::Frame& frame) { return step(*s, frame, *in); });
+}
+int32_t ouro_plain_condition(Session* s, runtime::Function* f, Value* regs, const runtime::Instr* in) {
+  return in_frame(*s, f, regs, [&](runtime::Frame& frame) { return runtime::step_condition(*s, frame, *in); });
+}
+int32_t ouro_plain_slice(Session* s, runtime::Function* f, Value* regs, const runtime::Instr* in) {
+  return in_frame(*s, f, regs, [&](runtime::Frame& frame) { return runtime::step_slice(*s, frame, *in); });
+}
+int32_t ouro_plain_next(Session* s, runtime::Function* f, Value* regs, const runtime::Instr* in) {
+  return in_frame(*s, f, regs, [&](runtime::Frame& frame) { return runtime::step_iterator(*s, frame, *in); });
+}
+
+bool ouro_plain_char(Value* to, const Value* text, int64_t index) {
+  auto* t = text->as<runtime::Str>();
+  return with_memory([&] {
+    const int64_t n = runtime::str_length(t);
+    const int64_t i = index < 0 ? index + n : index;
+    if (!t->ascii() || static_cast<uint64_t>(i) >= static_cast<uint64_t>(n)) throw std::bad_alloc();
+    *to = runtime::make_char(static_cast<unsigned char>(t->data[i]));
+  });
+}
+bool ouro_plain_grow(Value* list) {
+  auto* l = list->as<runtime::List>();
+  return with_memory([&] { l->reserve(l->size + 1); });
+}
 bool ouro_plain_append(Value* list, uint32_t tag, int64_t bits) {
   return with_memory([&] { list->as<runtime::List>()->push(number(tag, bits)); });
 }

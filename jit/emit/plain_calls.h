@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "runtime/interpreter/frame.h"
+#include "runtime/interpreter/slow.h"
 #include "runtime/object/session.h"
 
 namespace ouro::jit::plain {
@@ -32,6 +32,17 @@ bool ouro_plain_binary(Session* s, uint32_t op, uint32_t want, uint32_t a_tag, i
 /// A built-in function of one or two numbers, likewise.
 bool ouro_plain_native(Session* s, const runtime::Native* f, uint32_t count, uint32_t want, uint32_t a_tag, int64_t a,
                        uint32_t b_tag, int64_t b, int64_t* out);
+/// Does the instruction of a function that has no frame, and whose registers these are, by the interpreter's code
+/// (runtime/interpreter/step.cpp). False: an exception is pending.
+bool ouro_plain_step(Session* s, runtime::Function* f, Value* regs, const runtime::Instr* in, runtime::Step step);
+/// Those of jumps. `f` null: the frame on top.
+int32_t ouro_plain_condition(Session* s, runtime::Function* f, Value* regs, const runtime::Instr* in);
+int32_t ouro_plain_slice(Session* s, runtime::Function* f, Value* regs, const runtime::Instr* in);
+int32_t ouro_plain_next(Session* s, runtime::Function* f, Value* regs, const runtime::Instr* in);
+/// Makes room for one more item in the list in a register. False: there is no memory for it.
+bool ouro_plain_grow(Value* list);
+/// The character of a text at an index. False: it has none there, or others than ASCII's.
+bool ouro_plain_char(Value* to, const Value* text, int64_t index);
 /// Appends a number, or what another register holds, to the list in a register. False: there is no memory for it.
 bool ouro_plain_append(Value* list, uint32_t tag, int64_t bits);
 bool ouro_plain_append_held(Value* list, Value* item, bool dies);

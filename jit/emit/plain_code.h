@@ -15,6 +15,7 @@
 // Its result is unboxed, of the kind that its first return gives; another one is left as a value for the caller.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -43,7 +44,8 @@ enum class Kind : uint8_t {
   steps,  // an iterator over a range, likewise
 };
 
-/// What a register holds. `object`: which, if known; of one that is held an example, from the time of translation.
+/// What a register holds. `object`: which, if known; of one that is held an example, from the time of translation: what
+/// is there is of the same kind of object. Null: not even that is known.
 struct RegType {
   Kind kind = Kind::unset;
   runtime::Object* object = nullptr;
@@ -66,11 +68,22 @@ enum class End : uint32_t { left, returned, raised };
 /// `regs`: the frame's registers. The result is written where it returned.
 using Entry = uint64_t (*)(Session* s, Value* regs, Value* result);
 
-struct Translation {
-  backends::CodeRef code;  // keeps the machine code
-  Entry entry = nullptr;
-  std::vector<Value> kept;  // objects that it names
-  size_t blocks = 0;
+/// Code that is translated, and compiled: quickly first, then well, on any one thread.
+class Translation {
+ public:
+  virtual ~Translation() = default;
+  virtual void compile_quickly() = 0;
+  virtual void compile_well() = 0;
+  /// The best that there is; null: none yet.
+  Entry entry() const { return entry_.load(std::memory_order_acquire); }
+  /// Of how much nothing was known; a later translation may know more.
+  size_t unknown = 0;
+  /// The code generator does not take it.
+  bool failed() const { return failed_.load(std::memory_order_acquire); }
+
+ protected:
+  std::atomic<Entry> entry_{nullptr};
+  std::atomic<bool> failed_{false};
 };
 
 /// Which registers are read before they are written, by instruction.
@@ -85,11 +98,11 @@ class Liveness {
 };
 
 /// Translates from instruction `pc` on, for a frame of `code` whose registers are `types`. Null: nothing is gained (no
-/// loop and no call of it is translated), or `error` tells of the code generator's failure. `spare`: where a call
-/// leaves a value of an unexpected kind for its caller.
-std::unique_ptr<Translation> translate(Session& s, backends::HostJit& jit, Value* spare,
+/// loop and no call of it is translated). `spare`: where a call leaves an object, or a value of an unexpected kind, for
+/// its caller. `now`: the frame's registers, examples of what they will hold. `kept`: objects that the code names.
+std::shared_ptr<Translation> translate(Session& s, std::shared_ptr<backends::HostJit> jit, Value* spare,
                                        const runtime::Function* closure, const runtime::Code& code,
                                        runtime::Module* globals, uint32_t pc, const std::vector<RegType>& types,
-                                       const Liveness& live, std::string& error);
+                                       const Liveness& live, const Value* now, std::vector<Value>& kept);
 
 }  // namespace ouro::jit::plain

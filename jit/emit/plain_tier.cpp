@@ -1,9 +1,11 @@
 #include "jit/emit/plain_tier.h"
 
 #include <algorithm>
+#include <thread>
 
 #include "jit/specialise/spans.h"
 #include "runtime/object/quick_step.h"
+#include "support/give_up.h"
 #include "support/timeline.h"
 
 namespace ouro::jit::plain {
@@ -17,6 +19,8 @@ namespace {
 constexpr size_t kMostOfPlace = 4;
 constexpr uint32_t kMostFailed = 2;
 constexpr uint64_t kJudged = 256;  // runs
+// Uses of a translation that knows little, until it is made again: there are other examples by then.
+constexpr uint32_t kVague = 1000;
 
 // An iterator over a range that nobody else has: its numbers go into machine registers.
 bool is_own_steps(const Value& v) {
@@ -25,14 +29,30 @@ bool is_own_steps(const Value& v) {
   return it->def == &runtime::kRangeIterator && it->refs == 1;
 }
 
+// A dead register that holds no object owns nothing.
 RegType type_here(const Value& v, bool live) {
+  if (!live && !v.is_object()) return {Kind::unset};
   const RegType t = type_of(v, live);
   return t.kind == Kind::held && is_own_steps(v) ? RegType{Kind::steps} : t;
 }
 
 }  // namespace
 
-Tier::Tier(Session& s, std::function<backends::HostJit*()> jit) : s_(s), jit_(std::move(jit)) {}
+Tier::Tier(Session& s, std::function<std::shared_ptr<backends::HostJit>()> jit) : s_(s), jit_(std::move(jit)) {
+  bell_->session = &s;
+}
+Tier::~Tier() {
+  {
+    std::scoped_lock hold(bell_->lock);
+    bell_->session = nullptr;
+  }
+  if (queue_) CompileQueue::leave(std::move(queue_));
+}
+
+void Tier::Bell::ring() {
+  std::scoped_lock hold(lock);
+  if (session) session->poll.fetch_or(Session::kTranslated);
+}
 
 Tier::Place& Tier::place(Code& code, uint32_t pc) {
   OfCode& c = codes_[&code];
@@ -55,37 +75,66 @@ const Tier::Version* Tier::version(Session& s, Frame& frame, Place& p, bool may_
   const uint32_t n = p.code->nregs;
   const auto fits = [&](const Version& v) {
     for (uint32_t r = 0; r < n; ++r)
-      if (v.kinds[r] != Kind::stale && type_here(frame.regs[r], true).kind != v.kinds[r]) return false;
+      if (v.kinds[r] == Kind::unset ? frame.regs[r].is_object()
+                                    : v.kinds[r] != Kind::stale && type_here(frame.regs[r], true).kind != v.kinds[r])
+        return false;
     return true;
   };
   if (p.dropped) return nullptr;
   const auto known = std::ranges::find_if(p.versions, fits);
-  if (known != p.versions.end()) return &*known;
+  const bool again = known != p.versions.end() && known->code->unknown > 0 && ++known->uses == kVague;
+  if (known != p.versions.end() && !again) return &*known;
+  if (again) may_translate = true;
   if (!may_translate || p.versions.size() >= kMostOfPlace || p.failed >= kMostFailed) return nullptr;
   const Liveness& live = *codes_.at(p.code).live;
   std::vector<RegType> types;
   for (uint32_t r = 0; r < n; ++r) types.push_back(type_here(frame.regs[r], live.at(p.pc, r)));
   runtime::MemoryUnlimited unlimited(s.memory);
-  std::string error;
-  backends::HostJit* jit = jit_();
   const auto start = std::chrono::steady_clock::now();
-  std::unique_ptr<Translation> made =
-      jit ? translate(s, *jit, &spare_, runtime::frame_closure(frame), *p.code, frame.globals, p.pc, types, live, error)
-          : nullptr;
-  note_time(p.code->function->qualname, "compile", start);
-  if (!made) {
+  Version made;
+  if (std::shared_ptr<backends::HostJit> jit = jit_())
+    made.code = translate(s, std::move(jit), &spare_, runtime::frame_closure(frame), *p.code, frame.globals, p.pc,
+                          types, live, frame.regs, made.kept);
+  note_time(p.code->function->qualname, "translate", start);
+  if (again && (!made.code || made.code->unknown >= known->code->unknown)) return &*known;
+  if (!made.code) {
     ++p.failed;
     return nullptr;
   }
-  std::vector<Kind> kinds;
-  for (const RegType& t : types) kinds.push_back(t.kind);
-  p.versions.push_back({std::move(kinds), std::move(made)});
-  return &p.versions.back();
+  made.uses = again ? known->uses : 0;
+  compile(made.code, (p.pc + p.code->instrs.size()) % 2 == 0);
+  for (const RegType& t : types) made.kinds.push_back(t.kind);
+  if (again) p.old.push_back(std::exchange(*known, std::move(made)));  // a call may run in it
+  if (!again) p.versions.push_back(std::move(made));
+  return again ? &*known : &p.versions.back();
 }
 
-Outcome Tier::run(Session& s, Frame& frame, Place& p, const Version& v, Value& result) {
+// Quickly first; well when that has been there for a while, and nothing else is to be compiled.
+void Tier::compile(const std::shared_ptr<Translation>& code, bool well_at_once) {
+  if (waits) return well_at_once ? code->compile_well() : code->compile_quickly();
+  if (!queue_) queue_ = std::make_unique<CompileQueue>(/*yields=*/true);
+  queue_->push_first([code, bell = bell_] {
+    code->compile_quickly();
+    bell->ring();
+  });
+  queue_->push(Well{*queue_, code, bell_});
+}
+
+// Ends at once where the process does, and stands back where something else is to be compiled.
+void Tier::Well::operator()() const {
+  for (const Clock::time_point until = Clock::now() + kTurn; Clock::now() < begins;) {
+    if (support::GiveUpWhen::here().given_up()) return;
+    if (Clock::now() > until) return queue.push(*this);
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  if (support::GiveUpWhen::here().given_up()) return;
+  code->compile_well();
+  bell->ring();
+}
+
+Outcome Tier::run(Session& s, Frame& frame, Place& p, Entry entry, Value& result) {
   ++p.runs;
-  const uint64_t end = v.code->entry(&s, frame.regs, &result);
+  const uint64_t end = entry(&s, frame.regs, &result);
   const auto how = static_cast<End>(end >> 32);
   frame.pc = p.code->instrs.data() + static_cast<uint32_t>(end);
   if (how == End::returned) return Outcome::returned;
@@ -114,7 +163,12 @@ Outcome Tier::enter(Session& s, Frame& frame, void* data, Value& result) {
     p.code->call_trigger = p.code->calls < 1000000 ? p.code->calls * 2 + 8 : UINT32_MAX;
     return Outcome::not_taken;
   }
-  return p.tier->run(s, frame, p, *v, result);
+  const Entry entry = v->code->entry();
+  if (!entry) {
+    p.dropped = v->code->failed();
+    return Outcome::not_taken;
+  }
+  return p.tier->run(s, frame, p, entry, result);
 }
 
 Outcome Tier::hot_loop(Session& s, Frame& frame, Value& result) {
@@ -122,8 +176,8 @@ Outcome Tier::hot_loop(Session& s, Frame& frame, Value& result) {
   Code& code = *runtime::frame_code(frame);
   Place& p = place(code, static_cast<uint32_t>(frame.pc->dst));
   const Version* v = version(s, frame, p, ++p.looks >= looks_before);
-  if (!v) return Outcome::not_taken;
-  return run(s, frame, p, *v, result);
+  const Entry entry = v ? v->code->entry() : nullptr;
+  return entry ? run(s, frame, p, entry, result) : Outcome::not_taken;
 }
 
 }  // namespace ouro::jit::plain

@@ -1,16 +1,20 @@
 // Which plain code is translated when, and what runs it (plain_code.h): functions that are called often, and loops that
 // come back to their heads often, both without tensors.
 //
-// Calls and turns are counted. What was tried and gained nothing is not tried again; a function's translation that is
-// left more often than it returns is dropped.
+// Calls and turns are counted. What is hot is translated at once, and compiled beside the script: quickly, and, when
+// the script has gone on for a while, well; a loop that runs then goes over to it. What was tried and gained nothing is
+// not tried again; a function's translation that is left more often than it returns is dropped.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <unordered_map>
 #include <vector>
 
 #include "jit/emit/plain_code.h"
+#include "jit/versions/compile_queue.h"
 #include "runtime/object/executor.h"
 
 namespace ouro::jit::plain {
@@ -18,7 +22,10 @@ namespace ouro::jit::plain {
 class Tier {
  public:
   /// `jit`: the code generator, made when first needed; null where there is none.
-  Tier(Session& s, std::function<backends::HostJit*()> jit);
+  Tier(Session& s, std::function<std::shared_ptr<backends::HostJit>()> jit);
+  ~Tier();
+  Tier(const Tier&) = delete;
+  Tier& operator=(const Tier&) = delete;
 
   /// The frame is at its function's entry, and the function works on no tensors. True: its code's entry is set.
   bool hot_function(Session& s, runtime::Frame& frame);
@@ -26,19 +33,22 @@ class Tier {
   runtime::Outcome hot_loop(Session& s, runtime::Frame& frame, Value& result);
   /// Calls of a function, until it is translated; for tests fewer.
   uint32_t calls_before = 1500;
-  uint32_t looks_before = 150;
+  uint32_t looks_before = 60;
+  bool waits = false;  // for the compiler; for tests
 
  private:
   struct Version {
     std::vector<Kind> kinds;  // by register
-    std::unique_ptr<Translation> code;
+    std::shared_ptr<Translation> code;
+    std::vector<Value> kept;  // objects that it names
+    uint32_t uses = 0;
   };
   // A function's entry or a loop's head.
   struct Place {
     Tier* tier = nullptr;
     runtime::Code* code = nullptr;
     uint32_t pc = 0;
-    std::vector<Version> versions;
+    std::vector<Version> versions, old;
     uint32_t looks = 0, failed = 0;
     bool dropped = false;
     uint64_t runs = 0, left = 0;
@@ -52,10 +62,29 @@ class Tier {
   Place& place(runtime::Code& code, uint32_t pc);
   void drop_dead();
   const Version* version(Session& s, runtime::Frame& frame, Place& p, bool may_translate);
-  runtime::Outcome run(Session& s, runtime::Frame& frame, Place& p, const Version& v, Value& result);
+  void compile(const std::shared_ptr<Translation>& code, bool well_at_once);
+  runtime::Outcome run(Session& s, runtime::Frame& frame, Place& p, Entry entry, Value& result);
 
   Session& s_;
-  std::function<backends::HostJit*()> jit_;
+  std::function<std::shared_ptr<backends::HostJit>()> jit_;
+  // Through which the compiler's thread tells the session, as long as there is one.
+  struct Bell {
+    std::mutex lock;
+    Session* session = nullptr;
+    void ring();
+  };
+  // A job: to compile well, not before the code has run for a while.
+  struct Well {
+    using Clock = std::chrono::steady_clock;
+    CompileQueue& queue;
+    std::shared_ptr<Translation> code;
+    std::shared_ptr<Bell> bell;
+    Clock::time_point begins = Clock::now() + std::chrono::milliseconds(200);
+    static constexpr std::chrono::milliseconds kTurn{6};
+    void operator()() const;
+  };
+  std::shared_ptr<Bell> bell_ = std::make_shared<Bell>();
+  std::unique_ptr<CompileQueue> queue_;
   std::unordered_map<const runtime::Code*, OfCode> codes_;
   size_t most_codes_ = kFewCodes;  // until the dead ones are dropped
   static constexpr size_t kFewCodes = 16;

@@ -5,6 +5,7 @@
 #include <llvm/Transforms/Scalar.h>
 #include <llvm/Transforms/Scalar/GVN.h>
 #include <llvm/Transforms/Utils.h>
+#include <llvm/Transforms/Utils/Cloning.h>
 
 #include "backends/llvm/contain.h"
 #include "jit/emit/translator.h"
@@ -12,11 +13,13 @@
 namespace ouro::jit::plain {
 
 bool Translator::run(const runtime::Function* closure, const Code& code, runtime::Module* globals, uint32_t pc,
-                     const Types& types, const Liveness& live) {
+                     const Types& types, const Liveness& live, const Value* now) {
+  frame_now_ = now;
   Body& o = bodies_.emplace_back();
   o.closure = closure, o.code = &code, o.globals = globals, o.live = &live, o.outer = true;
   o.fn = llvm::Function::Create(llvm::FunctionType::get(i64_, {ptr_, ptr_, ptr_}, false),
                                 llvm::Function::ExternalLinkage, "entry", module_);
+  o.fn->addParamAttr(1, llvm::Attribute::NoAlias);
   open(o);
   for (size_t r = 0; r < types.size(); ++r) {  // what the frame holds into the slots
     llvm::Value* at = reg_at(static_cast<int32_t>(r));
@@ -30,18 +33,38 @@ bool Translator::run(const runtime::Function* closure, const Code& code, runtime
       call(reinterpret_cast<const void*>(&ouro_plain_drop), b_.getVoidTy(), {at});
     }
   }
+  types_ = types;
+  in_memory(types);
+  for (size_t r = 0; r < types.size(); ++r)
+    if (types[r].kind == Kind::held && types[r].object)
+      check_like(reg_at(static_cast<int32_t>(r)), Value::share(types[r].object), leave(types, pc));
   b_.CreateBr(block(pc, types));
   return finish_all();
 }
 
-std::string Translator::compile(std::string& error) {
-  std::unique_ptr<llvm::TargetMachine> tm = jit_.target_machine(2);
-  if (!tm) {
-    error = "no code generator for this machine";
-    return {};
-  }
-  module_.setTargetTriple(tm->getTargetTriple().str());
-  module_.setDataLayout(tm->createDataLayout());
+void Translator::prepare(const backends::HostJit& jit, llvm::Module& module) {
+  const std::unique_ptr<llvm::TargetMachine> tm = jit.target_machine(2);
+  if (!tm) return;
+  module.setTargetTriple(tm->getTargetTriple().str());
+  module.setDataLayout(tm->createDataLayout());
+}
+
+// Registers become values, and that is all.
+std::string Translator::object_quickly(const backends::HostJit& jit, std::string& error) {
+  const std::unique_ptr<llvm::Module> copy = llvm::CloneModule(module_);
+  prepare(jit, *copy);
+  llvm::legacy::FunctionPassManager passes(copy.get());
+  passes.add(llvm::createSROAPass());
+  passes.add(llvm::createEarlyCSEPass());
+  passes.add(llvm::createCFGSimplificationPass());
+  passes.doInitialization();
+  for (llvm::Function& f : *copy) passes.run(f);
+  passes.doFinalization();
+  return jit.compile(*copy, 0, error);
+}
+
+std::string Translator::object_well(const backends::HostJit& jit, std::string& error) {
+  prepare(jit, module_);
   llvm::legacy::FunctionPassManager passes(&module_);
   passes.add(llvm::createSROAPass());
   passes.add(llvm::createEarlyCSEPass());
@@ -54,7 +77,7 @@ std::string Translator::compile(std::string& error) {
   passes.doInitialization();
   for (llvm::Function& f : module_) passes.run(f);
   passes.doFinalization();
-  return jit_.compile(module_, 2, error);
+  return jit.compile(module_, 2, error);
 }
 
 void Translator::open(Body& body) {
@@ -67,7 +90,10 @@ void Translator::open(Body& body) {
     body.floats.push_back(b_.CreateAlloca(f64_));
     body.ranges.push_back({b_.CreateAlloca(i64_), b_.CreateAlloca(i64_), b_.CreateAlloca(i64_)});
   }
-  if (!body.outer) body.spilled = b_.CreateAlloca(llvm::ArrayType::get(i64_, 2 * n));
+  if (!body.outer) {
+    body.spilled = b_.CreateAlloca(llvm::ArrayType::get(i64_, 2 * n));
+    b_.CreateMemSet(body.spilled, b_.getInt8(static_cast<uint8_t>(Tag::unbound)), 2 * n * 8, llvm::MaybeAlign(8));
+  }
   body.leaders.assign(body.code->instrs.size() + 1, false);
   for (const Instr& in : body.code->instrs)
     if (jumps(in.op)) body.leaders[static_cast<size_t>(in.dst)] = true;
@@ -91,108 +117,172 @@ bool Translator::finish_all() {
     results_moved_ = false;
     if (count_ > kMostBlocks) return false;
   }
+  for (Body& body : bodies_)
+    for (const auto& [key, tail] : body.tails) finish_tail(body, tail);
   return count_ <= kMostBlocks;
 }
 
-void Translator::spill(const Types& types, int32_t but) {
-  for (size_t r = 0; r < types.size(); ++r) {
-    const auto i = static_cast<int32_t>(r);
-    if (i == but) continue;
-    const RegType& t = types[r];
-    llvm::Value* reg = nullptr;
-    const auto put_tag = [&](Tag tag, llvm::Value* v) {
-      reg = reg_at(i);
-      store(b_.getInt8(static_cast<uint8_t>(tag)), reg, kTagAt);
-      store(v, reg, kBitsAt);
-    };
-    switch (t.kind) {
-      case Kind::integer:
-      case Kind::boolean:
-        put_tag(tag_of(t.kind), b_.CreateLoad(i64_, now_->words[r]));
-        break;
-      case Kind::floating:
-        put_tag(Tag::floating, b_.CreateBitCast(b_.CreateLoad(f64_, now_->floats[r]), i64_));
-        break;
-      case Kind::none:
-        put_tag(Tag::none, b_.getInt64(0));
-        break;
-      case Kind::known: {
-        llvm::Value* o = address(t.object);
-        llvm::Value* refs = load(i32_, o, offsetof(runtime::ObjectHeader, refs));
-        store(b_.CreateAdd(refs, b_.getInt32(1)), o, offsetof(runtime::ObjectHeader, refs));
-        put_tag(Tag::object, b_.CreatePtrToInt(o, i64_));
-        break;
-      }
-      case Kind::range:
-      case Kind::steps: {
-        reg = reg_at(i);
-        store(b_.getInt8(static_cast<uint8_t>(Tag::unbound)), reg, kTagAt);
-        const auto& three = now_->ranges[r];
-        call(t.kind == Kind::range ? reinterpret_cast<const void*>(&ouro_plain_range)
-                                   : reinterpret_cast<const void*>(&ouro_plain_steps),
-             b_.getVoidTy(),
-             {session(), reg, b_.CreateLoad(i64_, three[0]), b_.CreateLoad(i64_, three[1]),
-              b_.CreateLoad(i64_, three[2])});
-        break;
-      }
-      case Kind::unbound:
-        store(b_.getInt8(static_cast<uint8_t>(Tag::unbound)), reg_at(i), kTagAt);
-        break;
-      case Kind::unset:
-      case Kind::stale:
-      case Kind::held:
-        // A frame that is to be made gets nothing there.
-        if (!now_->outer) store(b_.getInt8(static_cast<uint8_t>(Tag::unbound)), reg_at(i), kTagAt);
-        break;
-    }
-  }
+void Translator::let_go(llvm::Value* reg) {
+  llvm::BasicBlock *owns = make(), *last = make(), *others = make(), *on = make();
+  b_.CreateCondBr(b_.CreateICmpEQ(load(i8_, reg, kTagAt), b_.getInt8(static_cast<uint8_t>(Tag::object))), owns, on);
+  b_.SetInsertPoint(owns);
+  llvm::Value* object = load(ptr_, reg, kBitsAt);
+  llvm::Value* refs = load(i32_, object, offsetof(runtime::ObjectHeader, refs));
+  b_.CreateCondBr(b_.CreateICmpEQ(refs, b_.getInt32(1)), last, others);
+  b_.SetInsertPoint(last);
+  call(reinterpret_cast<const void*>(&ouro_plain_drop), b_.getVoidTy(), {reg});
+  b_.CreateBr(on);
+  b_.SetInsertPoint(others);
+  store(b_.CreateSub(refs, b_.getInt32(1)), object, offsetof(runtime::ObjectHeader, refs));
+  store(b_.getInt8(static_cast<uint8_t>(Tag::unbound)), reg, kTagAt);
+  b_.CreateBr(on);
+  b_.SetInsertPoint(on);
 }
 
-void Translator::leave_spilled(uint32_t pc, bool raises) {
-  if (now_->outer) return end(raises ? End::raised : End::left, pc);
-  llvm::Value* how =
-      call(reinterpret_cast<const void*>(&ouro_plain_leave), i32_,
-           {session(), address(now_->closure), b_.getInt32(pc), now_->spilled, spare(), b_.getInt1(raises)});
-  // Of the kind that the caller expects: it goes on. Otherwise it finds the value.
-  if (now_->gives && is_unboxed(*now_->gives)) {
-    llvm::BasicBlock *other = make(), *same = make(), *none = make();
-    b_.CreateCondBr(b_.CreateICmpEQ(how, b_.getInt32(1)), other, none);
-    b_.SetInsertPoint(none);
-    give(b_.getInt64(0), how);
-    b_.SetInsertPoint(other);
-    llvm::BasicBlock* not_same = make();
-    b_.CreateCondBr(b_.CreateICmpEQ(load(i8_, spare(), kTagAt), b_.getInt8(static_cast<uint8_t>(tag_of(*now_->gives)))),
-                    same, not_same);
-    b_.SetInsertPoint(same);
-    store(b_.getInt8(static_cast<uint8_t>(Tag::unbound)), spare(), kTagAt);
-    give(load(i64_, spare(), kBitsAt), b_.getInt32(0));
-    b_.SetInsertPoint(not_same);
-    give(b_.getInt64(0), b_.getInt32(1));
+void Translator::copy_into(int32_t r, llvm::Value* from, bool is_object) {
+  llvm::Value *bits = load(i64_, from, kBitsAt), *object = b_.CreateIntToPtr(bits, ptr_);
+  llvm::Value* tag = b_.getInt8(static_cast<uint8_t>(Tag::object));
+  if (is_object) {
+    count_up(object);
   } else {
-    give(b_.getInt64(0), how);
+    tag = load(i8_, from, kTagAt);
+    llvm::BasicBlock *counted = make(), *on = make();
+    b_.CreateCondBr(b_.CreateICmpEQ(tag, b_.getInt8(static_cast<uint8_t>(Tag::object))), counted, on);
+    b_.SetInsertPoint(counted);
+    count_up(object);
+    b_.CreateBr(on);
+    b_.SetInsertPoint(on);
   }
+  release(r);  // maybe of what it is a part of
+  store(tag, reg_at(r), kTagAt);
+  store(bits, reg_at(r), kBitsAt);
 }
 
-std::unique_ptr<Translation> translate(Session& s, backends::HostJit& jit, Value* spare,
+void Translator::write_back_one(size_t r) {
+  const Kind k = types_[r].kind;
+  behind_[r] = false;
+  if (!is_unboxed(k) && k != Kind::unbound) return;
+  llvm::Value* reg = reg_at(static_cast<int32_t>(r));
+  const Tag tag = k == Kind::unbound ? Tag::unbound : tag_of(k);
+  if (in_memory_[r] != k) store(b_.getInt8(static_cast<uint8_t>(tag)), reg, kTagAt);
+  if (k == Kind::floating) {
+    store(b_.CreateLoad(f64_, now_->floats[r]), reg, kBitsAt);
+  } else if (is_word(k)) {
+    store(b_.CreateLoad(i64_, now_->words[r]), reg, kBitsAt);
+  } else if (in_memory_[r] != k) {
+    store(b_.getInt64(0), reg, kBitsAt);
+  }
+  in_memory_[r] = k;
+}
+
+// Numbers are in memory already: write_back().
+llvm::BasicBlock* Translator::leave(const Types& types, uint32_t pc, bool raises, int32_t but) {
+  Types made(types.size());
+  for (size_t r = 0; r < types.size(); ++r) {
+    const Kind k = types[r].kind;
+    if (static_cast<int32_t>(r) != but && (k == Kind::known || k == Kind::range || k == Kind::steps))
+      made[r] = types[r];
+  }
+  Body::Tail& tail = now_->tails[{raises, key_of(made)}];
+  if (!tail.block) {
+    tail.raises = raises, tail.made = std::move(made), tail.block = make();
+    tail.pc = llvm::PHINode::Create(i32_, 8, "", tail.block);
+  }
+  llvm::BasicBlock* from = make();
+  tail.pc->addIncoming(b_.getInt32(pc), from);
+  llvm::BranchInst::Create(tail.block, from);
+  return from;
+}
+
+void Translator::finish_tail(Body& body, const Body::Tail& tail) {
+  now_ = &body;
+  b_.SetInsertPoint(tail.block);
+  for (size_t r = 0; r < tail.made.size(); ++r) {
+    const RegType& t = tail.made[r];
+    if (t.kind == Kind::unset) continue;
+    llvm::Value* reg = reg_at(static_cast<int32_t>(r));
+    if (t.kind == Kind::known) {
+      llvm::Value* o = address(t.object);
+      count_up(o);
+      store(b_.getInt8(static_cast<uint8_t>(Tag::object)), reg, kTagAt);
+      store(b_.CreatePtrToInt(o, i64_), reg, kBitsAt);
+      continue;
+    }
+    store(b_.getInt8(static_cast<uint8_t>(Tag::unbound)), reg, kTagAt);
+    const auto& three = body.ranges[r];
+    call(t.kind == Kind::range ? reinterpret_cast<const void*>(&ouro_plain_range)
+                               : reinterpret_cast<const void*>(&ouro_plain_steps),
+         b_.getVoidTy(),
+         {session(), reg, b_.CreateLoad(i64_, three[0]), b_.CreateLoad(i64_, three[1]), b_.CreateLoad(i64_, three[2])});
+  }
+  if (body.outer) return end(tail.raises ? End::raised : End::left, tail.pc);
+  // A frame does the rest of the call.
+  llvm::Value* how = call(reinterpret_cast<const void*>(&ouro_plain_leave), i32_,
+                          {session(), address(body.closure), tail.pc, body.spilled, spare(), b_.getInt1(tail.raises)});
+  if (!body.gives) return give(b_.getInt64(0), how);
+  if (body.gives->kind == Kind::held && !body.gives->object)  // anything
+    return give(b_.getInt64(0), b_.CreateSelect(b_.CreateICmpEQ(how, b_.getInt32(1)), b_.getInt32(0), how));
+  // Of the kind that the caller expects: it goes on. Otherwise it finds the value.
+  const bool held = body.gives->kind == Kind::held;
+  const Tag tag = held ? Tag::object : tag_of(body.gives->kind);
+  llvm::BasicBlock *other = make(), *same = make(), *not_same = make(), *none = make();
+  b_.CreateCondBr(b_.CreateICmpEQ(how, b_.getInt32(1)), other, none);
+  b_.SetInsertPoint(none);
+  give(b_.getInt64(0), how);
+  b_.SetInsertPoint(other);
+  b_.CreateCondBr(b_.CreateICmpEQ(load(i8_, spare(), kTagAt), b_.getInt8(static_cast<uint8_t>(tag))), same, not_same);
+  b_.SetInsertPoint(same);
+  if (held && body.gives->object) {
+    llvm::BasicBlock* this_kind = make();
+    const auto kind = static_cast<uint8_t>(body.gives->object->object_kind());
+    b_.CreateCondBr(b_.CreateICmpEQ(load(i8_, load(ptr_, spare(), kBitsAt), kKindAt), b_.getInt8(kind)), this_kind,
+                    not_same);
+    b_.SetInsertPoint(this_kind);
+  }
+  if (!held) store(b_.getInt8(static_cast<uint8_t>(Tag::unbound)), spare(), kTagAt);  // else the caller takes it
+  give(load(i64_, spare(), kBitsAt), b_.getInt32(0));
+  b_.SetInsertPoint(not_same);
+  give(b_.getInt64(0), b_.getInt32(1));
+}
+
+namespace {
+
+class Compiled : public Translation {
+ public:
+  Compiled(Session& s, std::shared_ptr<backends::HostJit> jit, Value* spare) : jit_(std::move(jit)), t_(s, spare) {}
+  Translator& translator() { return *t_; }
+  void compile_quickly() override { make(quick_, &Translator::object_quickly); }
+  void compile_well() override { make(well_, &Translator::object_well); }
+
+ private:
+  void make(backends::CodeRef& code, std::string (Translator::*object_of)(const backends::HostJit&, std::string&)) {
+    if (failed()) return;
+    std::string error, object;
+    if (!backends::contain_llvm([&] { object = ((*t_).*object_of)(*jit_, error); }, error)) t_.leak();
+    const std::string name = "entry";
+    if (!object.empty()) code = jit_->link(object, std::span(&name, 1), error);
+    if (code)
+      entry_.store(reinterpret_cast<Entry>(code->entry(0)), std::memory_order_release);
+    else
+      failed_.store(true, std::memory_order_release);
+  }
+  const std::shared_ptr<backends::HostJit> jit_;
+  backends::Discardable<Translator> t_;
+  backends::CodeRef quick_, well_;  // a call may run in the first one still
+};
+
+}  // namespace
+
+std::shared_ptr<Translation> translate(Session& s, std::shared_ptr<backends::HostJit> jit, Value* spare,
                                        const runtime::Function* closure, const Code& code, runtime::Module* globals,
                                        uint32_t pc, const std::vector<RegType>& types, const Liveness& live,
-                                       std::string& error) {
-  auto out = std::make_unique<Translation>();
-  backends::Discardable<Translator> t(s, jit, spare);
-  if (!t->run(closure, code, globals, pc, types, live) || !t->gains()) return nullptr;
-  std::string object;
-  if (!backends::contain_llvm([&] { object = t->compile(error); }, error)) {
-    t.leak();
-    return nullptr;
-  }
-  if (object.empty()) return nullptr;
-  const std::string name = "entry";
-  out->code = jit.link(object, std::span(&name, 1), error);
-  if (!out->code) return nullptr;
-  out->entry = reinterpret_cast<Entry>(out->code->entry(0));
-  out->kept = t->take_kept();
-  out->blocks = t->blocks();
-  return out;
+                                       const Value* now, std::vector<Value>& kept) {
+  auto out = std::make_shared<Compiled>(s, std::move(jit), spare);
+  Translator& t = out->translator();
+  const bool made = t.run(closure, code, globals, pc, types, live, now) && t.gains();
+  out->unknown = t.unknown();
+  kept = t.take_kept();
+  return made ? out : nullptr;
 }
 
 }  // namespace ouro::jit::plain

@@ -1,6 +1,10 @@
 // The translation of register code to LLVM's (plain_code.h): places, values and ends; instructions.cpp has the
-// instructions. A register is two slots of memory, for ints and bools and for floats, which
-// LLVM turns into machine registers; which of them counts at a place is in the place's types.
+// instructions. A register is two slots, for ints and bools and for floats, which LLVM turns into machine registers;
+// which of them counts at a place is in the place's types.
+//
+// Numbers are written to the frame's registers, too: not at once, but before an instruction that may leave, and at the
+// end of a place, and only those that are read later. So an end is a jump, and there are thousands of them. Functions
+// and ranges that are not made are written where it leaves.
 #pragma once
 
 #include <array>
@@ -69,13 +73,22 @@ struct Body {
   const Code* code = nullptr;
   runtime::Module* globals = nullptr;
   const Liveness* live = nullptr;
-  std::vector<Kind> params;  // of an inner one
+  Types params;  // of an inner one
   bool outer = false;
   llvm::Function* fn = nullptr;
   llvm::BasicBlock* entry = nullptr;
   std::vector<llvm::AllocaInst*> words, floats;
   std::vector<std::array<llvm::AllocaInst*, 3>> ranges;
-  llvm::AllocaInst* spilled = nullptr;  // of an inner one: the registers that a frame gets
+  llvm::AllocaInst* spilled = nullptr;  // of an inner one: its registers in memory
+  // Where it ends: at the instruction that comes in, to go on or to raise there. `made`: registers whose functions and
+  // ranges are written before.
+  struct Tail {
+    bool raises = false;
+    Types made;
+    llvm::BasicBlock* block = nullptr;
+    llvm::PHINode* pc = nullptr;
+  };
+  std::map<std::pair<bool, std::vector<uint64_t>>, Tail> tails;
   std::map<std::pair<uint32_t, std::vector<uint64_t>>, llvm::BasicBlock*> blocks;
   std::map<uint32_t, size_t> versions;
   struct Todo {
@@ -85,25 +98,33 @@ struct Body {
   };
   std::deque<Todo> todo, waiting;  // waiting: for the kind of an inner function's result
   std::vector<bool> leaders;
-  std::optional<Kind> gives;
+  std::optional<RegType> gives;
 };
 
 class Translator {
  public:
-  Translator(Session& s, backends::HostJit& jit, Value* spare)
-      : s_(s), jit_(jit), spare_(spare), module_("plain", context_), b_(context_) {
+  Translator(Session& s, Value* spare) : s_(s), spare_(spare), module_("plain", context_), b_(context_) {
     i1_ = b_.getInt1Ty(), i8_ = b_.getInt8Ty(), i32_ = b_.getInt32Ty(), i64_ = b_.getInt64Ty();
     f64_ = b_.getDoubleTy(), ptr_ = b_.getPtrTy();
   }
 
+  /// `now`: the registers of the frame that is there, as examples.
   bool run(const runtime::Function* closure, const Code& code, runtime::Module* globals, uint32_t pc,
-           const Types& types, const Liveness& live);
+           const Types& types, const Liveness& live, const Value* now);
 
+  /// How often nothing was known of what an instruction gives.
+  size_t unknown() const { return unknown_; }
   bool gains() const { return turns_ > 0 || bodies_.size() > 1 || instructions_ >= kWorthACall; }
-  size_t blocks() const { return count_; }
-  std::vector<Value> take_kept() { return std::move(kept_); }
+  /// Ends what belongs to the session: the rest may be another thread's.
+  std::vector<Value> take_kept() {
+    examples_.clear();
+    return std::move(kept_);
+  }
 
-  std::string compile(std::string& error);
+  // ---- translate.cpp, on any thread
+  void prepare(const backends::HostJit& jit, llvm::Module& module);
+  std::string object_quickly(const backends::HostJit& jit, std::string& error);
+  std::string object_well(const backends::HostJit& jit, std::string& error);
 
  private:
   // ---------------------------------------------------------------- bodies and places
@@ -121,16 +142,30 @@ class Translator {
     }
   }
 
-  std::vector<uint64_t> key_of(const Types& types) const {
+  static std::vector<uint64_t> key_of(const Types& types) {
     std::vector<uint64_t> key;
     for (const RegType& t : types)
       key.push_back(static_cast<uint64_t>(t.kind) |
-                    (t.kind == Kind::known ? reinterpret_cast<uint64_t>(t.object) << 8 : 0));
+                    (t.kind == Kind::known              ? reinterpret_cast<uint64_t>(t.object) << 8
+                     : t.kind == Kind::held && t.object ? (static_cast<uint64_t>(t.object->object_kind()) + 1) << 8
+                                                        : 0));
+    return key;
+  }
+  // Of a function's arguments: one for each class of objects, too.
+  static std::vector<uint64_t> key_of_arguments(const Types& types) {
+    std::vector<uint64_t> key = key_of(types);
+    for (size_t i = 0; i < types.size(); ++i) {
+      const runtime::Object* o = types[i].kind == Kind::held ? types[i].object : nullptr;
+      if (!o) continue;
+      if (o->object_kind() == ObjectKind::instance)
+        key[i] = reinterpret_cast<uint64_t>(static_cast<const runtime::Instance*>(o)->shape);
+    }
     return key;
   }
 
-  // The place for these types; what is dead there has none.
+  // The place for these types; what is dead there has none. What is live there is in memory from here on.
   llvm::BasicBlock* block(uint32_t pc, Types types) {
+    write_back(pc);
     for (uint32_t r = 0; r < types.size(); ++r)
       if (types[r].kind != Kind::held && types[r].kind != Kind::stale && !now_->live->at(pc, r)) types[r] = {};
     const std::pair key(pc, key_of(types));
@@ -185,22 +220,48 @@ class Translator {
     const Kind k = type(a).kind;
     return k == Kind::floating ? b_.CreateBitCast(floating(a), i64_) : is_word(k) ? word(a) : b_.getInt64(0);
   }
-  // The frame's register gives up what it owns before the slot counts.
+  // The register in memory gives up what it owns before the slot counts.
   void release(int32_t r) {
     const Kind k = types_[static_cast<size_t>(r)].kind;
-    if (k != Kind::held && k != Kind::stale) return;
-    llvm::Value* reg = reg_at(r);
-    llvm::BasicBlock *owns = make(), *on = make();
-    b_.CreateCondBr(b_.CreateICmpEQ(load(i8_, reg, kTagAt), b_.getInt8(static_cast<uint8_t>(Tag::object))), owns, on);
-    b_.SetInsertPoint(owns);
-    call(reinterpret_cast<const void*>(&ouro_plain_drop), b_.getVoidTy(), {reg});
-    b_.CreateBr(on);
-    b_.SetInsertPoint(on);
+    if (k == Kind::held || k == Kind::stale) let_go(reg_at(r));
   }
+  void let_go(llvm::Value* reg);
   void put(int32_t r, RegType t) {
+    const auto i = static_cast<size_t>(r);
+    if (types_[i].kind == Kind::held || types_[i].kind == Kind::stale) in_memory_[i] = Kind::unset;
     release(r);
-    types_[static_cast<size_t>(r)] = t;
+    types_[i] = t;
+    behind_[i] = is_unboxed(t.kind) || t.kind == Kind::unbound;
+    classes_[i] = nullptr;
   }
+  // The register holds an object of the kind of `like`, or something that is not known, in memory.
+  void holds(int32_t r, runtime::Object* like) {
+    if (like && like->object_kind() == ObjectKind::instance)
+      instances_.push_back(static_cast<runtime::Instance*>(like));
+    types_[static_cast<size_t>(r)] = {Kind::held, like};
+    classes_[static_cast<size_t>(r)] = nullptr;
+    behind_[static_cast<size_t>(r)] = false;
+    in_memory_[static_cast<size_t>(r)] = Kind::unset;
+  }
+  // Registers whose numbers memory has not yet, and that are live at `pc`, are written there.
+  void write_back(uint32_t pc) {
+    for (size_t r = 0; r < behind_.size(); ++r)
+      if (behind_[r] && now_->live->at(pc, static_cast<uint32_t>(r))) write_back_one(r);
+  }
+  void write_back_one(size_t r);
+  // All numbers of these types are in memory.
+  void in_memory(const Types& types) {
+    behind_.assign(types.size(), false);
+    classes_.assign(types.size(), nullptr);
+    in_memory_.clear();
+    for (const RegType& t : types) in_memory_.push_back(is_unboxed(t.kind) ? t.kind : Kind::unset);
+  }
+  void count_up(llvm::Value* object) {
+    llvm::Value* refs = load(i32_, object, offsetof(runtime::ObjectHeader, refs));
+    store(b_.CreateAdd(refs, b_.getInt32(1)), object, offsetof(runtime::ObjectHeader, refs));
+  }
+  // Another reference to what stands in memory, an object if `is_object`, in place of what the register holds.
+  void copy_into(int32_t r, llvm::Value* from, bool is_object);
   void put_word(int32_t r, llvm::Value* v, Kind k = Kind::integer) {
     put(r, {k});
     b_.CreateStore(v, now_->words[static_cast<size_t>(r)]);
@@ -242,22 +303,12 @@ class Translator {
 
   void keep(runtime::Object* o) { kept_.push_back(Value::share(o)); }
 
-  // The slots into the registers of the frame, which own nothing where a slot counts.
-  void spill(const Types& types, int32_t but = -1);
-
-  void end(End how, uint32_t pc) { b_.CreateRet(b_.getInt64(static_cast<uint64_t>(how) << 32 | pc)); }
-
-  // A place from which the interpreter goes on at `pc`.
-  llvm::BasicBlock* leave(const Types& types, uint32_t pc) {
-    llvm::BasicBlock* made = make();
-    const auto back = b_.saveIP();
-    b_.SetInsertPoint(made);
-    spill(types);
-    leave_spilled(pc, false);
-    b_.restoreIP(back);
-    return made;
+  void end(End how, llvm::Value* pc) {
+    b_.CreateRet(b_.CreateOr(b_.CreateZExt(pc, i64_), b_.getInt64(static_cast<uint64_t>(how) << 32)));
   }
-  void leave_spilled(uint32_t pc, bool raises);
+  // A place from which the interpreter goes on at `pc`, or raises the pending exception there.
+  llvm::BasicBlock* leave(const Types& types, uint32_t pc, bool raises = false, int32_t but = -1);
+  void finish_tail(Body& body, const Body::Tail& tail);
   // Where a value is that is not of the expected kind.
   llvm::Value* spare() { return address(spare_); }
   llvm::StructType* result_type() { return llvm::StructType::get(context_, {i64_, i32_}); }
@@ -277,6 +328,7 @@ class Translator {
   };
   void place(const Body::Todo& t);
   After instruction(const Instr& in, uint32_t pc);
+  bool may_leave(const Instr& in) const;
   llvm::BasicBlock* bail();
   llvm::Value* requests();
   void look_at_requests(uint32_t mask, uint32_t pc);
@@ -300,25 +352,67 @@ class Translator {
   After iter(const Instr& in);
   After for_iter(const Instr& in, uint32_t pc);
   After item_get(const Instr& in);
+  After tuple_get(const Instr& in, uint32_t pc);
   llvm::Value* place_of(const Site& x, const ir::PlacePath& path, const Operand* ops, const Value*& like);
   After update(const Instr& in);
   After list_append(const Instr& in);
   After return_(const Instr& in);
+  void return_held(const Instr& in, llvm::Value* to);
+  void from_spare(int32_t r);
   After call_known(const Instr& in, const RegType& callee, const Operand* args, uint32_t count, uint32_t pc);
   After call_builtin(const Instr& in, runtime::Object* f, const Operand* args, uint32_t count);
   After call_function(const Instr& in, const runtime::Function* f, const Operand* args, uint32_t count, uint32_t pc);
   bool is_builtin(const runtime::Object* f, std::string_view name);
+  static bool holds_objects(const Value& v);
   RegType module_member(const RegType& module, Symbol name);
   llvm::Value* held_object(int32_t a, ObjectKind kind);
+  llvm::Value* instance_like(int32_t a);
+  void check_like(llvm::Value* from, const Value& like, llvm::BasicBlock* otherwise);
+  llvm::Value* index_in(Number i, llvm::Value* n);
   llvm::Value* item_of(llvm::Value* list, Number i);
-  llvm::Value* slot_of(llvm::Value* instance, const runtime::Instance* like, int32_t slot);
-  bool load_value(llvm::Value* from, const Value& like, const Instr& in, int32_t container, uint8_t use);
+  llvm::Value* slot_of(int32_t instance, int32_t slot);
+  bool load_value(llvm::Value* from, const Value& like, const Instr& in, int32_t container, uint8_t use,
+                  bool checked = false);
   void store_number(llvm::Value* to, Number n);
-  Body* inner(const runtime::Function* f, const std::vector<Kind>& params);
-  After left_call(const Instr& in, uint32_t pc, llvm::Value* status);
+  Body* inner(const runtime::Function* f, const Types& params);
+  void left_call(const Instr& in, uint32_t pc, llvm::Value* status, const Operand* args, uint32_t count);
+  const runtime::Function* method_of(const RegType& receiver, Symbol name);
+  const runtime::Native* native_method(const RegType& receiver, Symbol name);
+  After method_get(const Instr& in);
+  After call_native_method(const Instr& in, ObjectKind of, const std::string& name, const Operand* ops, uint32_t count);
+  After call_on(const Instr& in, Symbol method, const Operand* ops, uint32_t count, uint32_t pc);
+
+  // ---------------------------------------------------------------- in place, by the interpreter's code (steps.cpp)
+
+  // What an instruction will give. `like` unbound: an object, or nothing is known of it.
+  struct Expected {
+    bool object = false;
+    Value like;
+  };
+  bool steps(const Instr& in, uint32_t pc);
+  After step(const Instr& in, uint32_t pc);
+  runtime::Instance* instance_of(const runtime::Cache& cache) const;
+  bool is_any(int32_t a) const { return a >= 0 && type(a).kind == Kind::held && !type(a).object; }
+  void guess(const Instr& in, uint32_t pc);
+  llvm::Value* step_condition(const Instr& in, uint32_t pc);
+  llvm::Value* texts_differ(const Instr& in, uint32_t pc);
+  After step_slice(const Instr& in, uint32_t pc);
+  After step_iterator(const Instr& in, uint32_t pc);
+  Types into_memory(uint32_t pc);
+  void to_memory(int32_t r);
+  void forget_operands(uint32_t pc);
+  llvm::Value* step_call(const void* helper, llvm::Type* gives, uint32_t pc);
+  After narrow(int32_t r, const Expected& expected, uint32_t next);
+  void narrowed(int32_t r, Tag tag, runtime::Object* like);
+  Expected expected(const Instr& in);
+  Expected now_in(int32_t r) const;
+  Expected item_of_example(const RegType& container, int32_t key);
+  Expected next_of_example(const runtime::Iterator& it);
+  Expected result_of_call(const RegType& callee, const Operand* args, uint32_t count);
+  Value example(int32_t a) const;
+  bool may_be_tensor(uint32_t pc) const;
 
   Session& s_;
-  backends::HostJit& jit_;
   Value* spare_;
   llvm::LLVMContext context_;
   llvm::Module module_;
@@ -327,11 +421,26 @@ class Translator {
   std::deque<Body> bodies_;
   std::deque<Liveness> lives_;
   Body* now_ = nullptr;
-  Types types_;   // where the translation stands
+  Types types_;  // where the translation stands
+  // The shape that a register's instance has, and that its class is what it was: known until something is called.
+  std::vector<const runtime::Shape*> classes_;
+  std::vector<bool> behind_;     // registers whose numbers memory has not yet
+  std::vector<Kind> in_memory_;  // of the number that a register has in memory; unset: not known
+  struct State {
+    Types types;
+    std::vector<const runtime::Shape*> classes;
+    std::vector<bool> behind;
+    std::vector<Kind> in_memory;
+  };
+  State state() const { return {types_, classes_, behind_, in_memory_}; }
+  void restore(const State& s) { types_ = s.types, classes_ = s.classes, behind_ = s.behind, in_memory_ = s.in_memory; }
   Types before_;  // as they were before its instruction
   uint32_t at_ = 0;
   llvm::BasicBlock* bail_ = nullptr;
   std::vector<Value> kept_, examples_;
+  std::vector<runtime::Instance*> instances_;  // examples that were met
+  const Value* frame_now_ = nullptr;
+  size_t unknown_ = 0;
   size_t count_ = 0, turns_ = 0, instructions_ = 0;
   bool looked_ = false;  // for requests, behind the instruction
   bool unknown_results_ = false, results_moved_ = false;

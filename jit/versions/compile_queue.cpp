@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "support/give_up.h"
@@ -49,6 +50,20 @@ CompileQueue::~CompileQueue() {
   }
   wake_.notify_all();
   if (worker_.joinable()) worker_.join();
+}
+
+void CompileQueue::leave(std::unique_ptr<CompileQueue> queue) {
+  queue->given_up_ = kAll;
+  {
+    std::scoped_lock hold(queue->lock_);
+    queue->jobs_.clear();
+  }
+  if (queue->busy()) queue.release()->left_ = true;  // it is among all of them still
+}
+
+bool CompileQueue::left_at_work() {
+  std::scoped_lock hold(queues().lock);
+  return std::ranges::any_of(queues().all, [](CompileQueue* q) { return q->left_ && q->busy(); });
 }
 
 void CompileQueue::push(std::function<void()> job, const void* token) {

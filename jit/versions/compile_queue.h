@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <thread>
 
@@ -31,6 +32,10 @@ class CompileQueue {
   bool busy();
   /// Until everything pushed so far is done.
   void wait();
+  /// Lets go of a queue whose job may run on for a while. It runs until it ends, or the process does.
+  static void leave(std::unique_ptr<CompileQueue> queue);
+  /// Does a job run that was left so?
+  static bool left_at_work();
   /// Drops what has not begun, and waits until what has is given up. For good.
   void give_up();
 
@@ -48,6 +53,7 @@ class CompileQueue {
   std::thread worker_;
   const bool yields_;
   bool stop_ = false, busy_ = false;
+  std::atomic<bool> left_{false};
   static constexpr uint32_t kAll = 1, kThisOne = 2;
   std::atomic<uint32_t> given_up_{0};  // what a job looks at
 };

@@ -581,7 +581,11 @@ Value call_function(Session& s, const Value& function, const Args& args) {
   Value keep = function, result;
   Frame* pushed = nullptr;
   if (!push_bound(s, keep, args, pushed, result)) return Value::error();
-  if (!pushed) return result;
+  return pushed ? run_pushed(s, pushed) : result;
+}
+
+Value run_pushed(Session& s, Frame* pushed) {
+  Value result;
   pushed->set(Frame::kEntry);
   if (++pushed->code->calls >= pushed->code->call_trigger || pushed->code->entry) {
     Outcome o = Outcome::not_taken;
@@ -590,6 +594,7 @@ Value call_function(Session& s, const Value& function, const Args& args) {
     if (o == Outcome::not_taken && pushed->code->entry)
       o = pushed->code->entry(s, *pushed, pushed->code->entry_data, result);
     if (o == Outcome::returned) {
+      if (pushed->is(Frame::kConstructor) && !check_constructed(s, pushed, result)) return run_raising(s, pushed);
       pop_frame(s);
       return result;
     }
@@ -663,6 +668,10 @@ bool safe_point(Session& s) {
   if (bits & Session::kCollect) ouro::runtime::collect(s);
   if (bits & Session::kFinalizers) run_finalizers(s);
   if (bits & Session::kDemand) adopt_demands(s);
+  if (bits & Session::kTranslated) {  // the next jump back asks for it
+    s.poll.fetch_and(~static_cast<uint32_t>(Session::kTranslated));
+    s.interpreter->turns_left = 1;
+  }
   return true;
 }
 

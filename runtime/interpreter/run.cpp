@@ -39,8 +39,6 @@ void add_error_traceback(Session& s, Frame& f) {
   error = {};
 }
 
-namespace {
-
 bool check_constructed(Session& s, Frame* f, Value& result) {
   if (!result.is_none()) {
     raise_type_error(s, "__init__() should return None, not '%s'", type_name(s, result).c_str());
@@ -49,8 +47,6 @@ bool check_constructed(Session& s, Frame* f, Value& result) {
   result = std::move(f->instance);
   return true;
 }
-
-}  // namespace
 
 // A native's short way, where it has one for so many arguments.
 [[gnu::always_inline]] static inline Quick finish_short(Frame& f, Value r, const Operand* ops, uint32_t given) {

@@ -72,6 +72,23 @@ inline bool is_cached_kind(const Session& s, const Cache& c, ObjectKind kind) {
 // in place.
 bool do_call(Session& s, Frame& f, const Instr& in, Frame*& pushed);
 
+// What __init__ of the frame has returned becomes the instance; false: it was no None.
+bool check_constructed(Session& s, Frame* f, Value& result);
+// A frame that a call pushed, from its entry to its end; error: an exception is pending, and the frame is gone.
+Value run_pushed(Session& s, Frame* pushed);
+
+// ---- one instruction of a frame whose others are machine code (step.cpp). No exception of C++ comes out.
+
+// What does instructions of this kind. The result is in place; false: an exception is pending.
+using Step = bool (*)(Session& s, Frame& f, const Instr& in);
+Step step_of(I op);
+// Of a jump on a comparison or a test: is it true? -1: an exception is pending.
+int step_condition(Session& s, Frame& f, const Instr& in);
+// slice_get with the item_get behind it: 1: done; 0: nothing is done.
+int step_slice(Session& s, Frame& f, const Instr& in);
+// for_iter: 1: the next item is in place; 0: there is none.
+int step_iterator(Session& s, Frame& f, const Instr& in);
+
 // A native whose arguments need no binding, called with the operands; `fits`: the receiver is known to be one of its
 // owner's. Six parameters: with more the loop would need a frame pointer.
 enum class Quick : uint8_t { done, failed, no };  // no: it is to be called the general way

@@ -119,6 +119,7 @@ class Session final : public Client {
     kInterrupt = kStopBits,
     kFinalizers = 2,
     kCollect = 4,
+    kTranslated = 8,  // loops that run have better machine code now
     kDemand = 16,
     kLeftovers = 32,
     kStop = 64,  // with kInterrupt: the call ends, and why (runtime/object/limits.h)

@@ -3,8 +3,8 @@
 
     tests/fuzz/plain.py [--seed N] [--count N | --seconds N] [--ouro build/ouro] [--keep FOLDER]
 
-A program has functions that call each other and themselves, a list of ints, one of floats, one of lists, an object with number fields
-and two global numbers. Loops are bounded; ints grow beyond a machine word, variables change between int, float, bool and None, lists
+A program has functions that call each other and themselves, a list of ints, one of floats, one of lists, objects with number fields,
+methods, links and operators, tuples, a dict, texts and two global numbers. Loops are bounded; ints grow beyond a machine word, variables change between int, float, bool and None, lists
 get another kind of item, globals another kind of value, and operations raise: after each call what it gave or raised is printed, and
 the whole state.
 """
@@ -21,8 +21,53 @@ PRELUDE = '''import math
 
 
 class P:
-    def __init__(self):
-        self.x, self.y, self.n = 1.5, -2.25, 3
+    def __init__(self, x=1.5, next=None):
+        self.x, self.y, self.n, self.next = x, -2.25, 3, next
+        self.pair = (1, 0.5)
+
+    def bump(self, by):
+        self.n = (self.n + by) if by else self.n
+        return self.n
+
+    def both(self, o):
+        self.pair = (o, self.x)
+        return self.pair
+
+    def made(self, o):
+        q = P(o)
+        q.next = self if self.next is None else self.next
+        return q
+
+    def depth(self):
+        return 0 if self.next is None else 1 + self.next.depth()
+
+    def __add__(self, o):
+        return P(self.x + (o.x if isinstance(o, P) else o))
+
+    def __lt__(self, o):
+        return self.x < (o.x if isinstance(o, P) else o)
+
+    def __repr__(self):
+        return f"P({self.x}, {self.n}, {self.pair})"
+
+
+class Q(P):
+    def bump(self, by):
+        self.y = by
+        return by * 2
+
+
+class D:
+    def __del__(self):
+        global ended
+        ended += 1
+
+
+ended = 0
+objects = [P(), Q(2.5), P(0.5, P(7.0))]
+words = ["ab", "c", "", "abc", "é"]
+counts = {"ab": 1, "c": 2.5, 3: 4}
+pairs = [(1, 0.5), (2, "c"), (3, None)]
 
 
 ints, floats, rows, p = [3, -1, 4, 1, -5, 9], [0.5, -1.25, 3.0, 2.5], [[1.0, 2.0], [3.0, 4.5], [-1.0, 0.25]], P()
@@ -31,7 +76,7 @@ spent = 0
 
 
 def state():
-    return repr((ints, floats, rows, p.x, p.y, p.n, G, H))[:600]
+    return repr((ints, floats, rows, p, G, H, ended, objects, counts, pairs))[:900]
 '''
 VARS = ["a", "b", "c", "d"]
 
@@ -52,7 +97,16 @@ class Maker:
         if depth == 0 or self.r.random() < 0.2:
             return self.pick(*VARS, *VARS, self.number(), "i", "G", "H")
         e = lambda: self.expr(depth - 1)  # noqa: E731
-        k = self.r.randrange(22)
+        k = self.r.randrange(34)
+        if k >= 22:
+            o = self.pick("p", "objects[0]", "objects[i % 3]", "objects[1]", self.pick(*VARS))
+            w = self.pick("words[i % 5]", "words[0]", "'xyz'", "str(i)", self.pick(*VARS))
+            return self.pick(f"{o}.bump({e()})", f"{o}.both({e()})[{self.pick('0', '1', 'i % 2')}]", f"{o}.made({e()}).x", f"{o}.depth()",
+                             f"({o} + {e()}).x", f"({o} < {self.pick('p', 'objects[0]', e())})", f"{o}.pair[{self.pick('0', '1')}]",
+                             f"counts[{w}]", f"counts.get({w}, {e()})", f"({w} in counts)", f"len({w})", f"len({w} + {w})", f"ord({w}[{self.pick('0', '-1', 'i')}])",
+                             f"({w} == {w})", f"({w}[{self.pick('0', '1')}:] + 'q')", f"pairs[i % 3][{self.pick('0', '1')}]", f"({e()}, {e()})[{self.pick('0', '1', 'i % 2')}]",
+                             f"[{e()}, {e()}][-1]", f"sum([u for u, _ in pairs])", f"f'{{{self.pick(*VARS)}}}{{i}}'", "D() and 1", f"isinstance({self.pick(*VARS)}, int)",
+                             f"(lambda u: u)({e()})", f"words[i % 5].upper()", f"[{e()} for v in ints][0]", f"{o}.next.x", f"kept({e()}, {e()}, c={e()})")
         if k < 9:
             op = self.pick('+', '-', '*', '+', '-', '*', '/', '//', '%')  # products of variables grow beyond all bounds
             return f"({e()} {op} {self.number() if op == '*' else e()})"
@@ -97,15 +151,26 @@ class Maker:
         return f"{self.cond()} {self.pick('and', 'or')} not {e()}"
 
     def target(self):
+        if self.r.random() < 0.2:
+            return self.pick("counts[i % 4]", "counts['ab']", "objects[i % 3].x", "objects[0].y", "objects[1].n", "p.pair", "pairs[i % 3]", "counts[words[i % 5]]", "p.fresh")
         return self.pick(*VARS, *VARS, "ints[i % 6]", "floats[i % 4]", "rows[i % 3][i % 2]", "p.x", "p.y", "p.n", "G", "H", f"ints[{self.index()}]")
 
     def block(self, depth, inside, pad):
         return "".join([self.statement(depth, inside, pad) for _ in range(self.r.randrange(1, 5))])
 
     def statement(self, depth, inside, pad):
-        k = self.r.randrange(14)
+        k = self.r.randrange(17)
         if depth == 0:
             k %= 7
+        if k == 14:
+            return pad + self.pick("a, c = pairs[i % 3]", "(a, b), c = p.both(i), i", f"a, b = objects[0].both({self.expr(1)})", f"floats.append({self.expr(1)}); floats.pop(0)",
+                                   "[D() for v in (1, 2)]", f"counts.pop('q', None); counts['q'] = {self.expr(1)}", "objects[i % 3] = objects[0].made(i)", "b = [i] * 3; b.append(a); c = b[-1]",
+                                   "P.bump, Q.bump = Q.bump, P.bump", "objects[2].bump = f0 if i % 2 else abs", "del objects[2].bump", "a = kept", f"objects[i % 3].next = {self.pick('None', 'p', 'objects[0]', '3')}",
+                                   "words[1] += 'x' * (i % 2); words[1] = words[1][-3:]") + "\n"
+        if k > 14:
+            head = self.pick("for i, d in enumerate(floats)", "for d, i in pairs", "for d in words", "for d in objects", "for d in counts.copy()", "for d, c in list(counts.items())",
+                             "for i, (d, c) in enumerate(zip(ints, floats))", "for d in (u * 2 for u in ints)", "for d in words[i % 5]", "for i in range(3)", "for d in kept(0, 1)")
+            return f"{pad}{head}:\n{self.block(depth - 1, True, pad + '    ')}"
         if k < 4:
             return f"{pad}{self.pick(*VARS)} = {self.expr()}\n"
         if k < 6:
@@ -128,6 +193,7 @@ class Maker:
 
     def render(self):
         out = PRELUDE
+        out += "\n\ndef kept(a, b=2, *, c=None):\n    return (a, b) if c is None else (b, c, a)\n"
         for f in range(self.functions):
             out += (f"\n\ndef f{f}(a, b, left):\n    global G, H, spent\n    spent += 1\n    if left < 0 or spent > 60: return {self.pick('a', '1', '0.5', 'None')}\n"
                     f"    i, c, d = 0, 0, 1.0\n{self.block(3, False, '    ')}    return {self.expr(1)}\n")
@@ -136,7 +202,7 @@ class Maker:
         for f in range(self.functions):
             out += (f"    spent = 0\n    try: print({f}, f{f}({args[2 * f]}, {args[2 * f + 1]}, 3), state())\n"
                     f"    except Exception as e: print({f}, type(e).__name__, str(e)[:80], state())\n")
-        out += ("    if k == 5: G, H = H, G\n    if k == 6: ints[2] = 0.5; p.n = None\n"
+        out += ("    if k == 5: G, H = H, G\n    if k == 6: ints[2] = 0.5; p.n = None\n    if k == 3: objects.reverse()\n"
                 f"x, y, t = 0, 1, 1.5\nfor i in range(40):\n    x = x * 3 + i\n    t = t * 1.25 - x % 7\n    y = (y * 5 + {self.r.randrange(1, 99)}) % 1000003\n    H += 0.5\nprint(x, y, t, H)\n")
         return out
 
