@@ -67,7 +67,8 @@ Translator::After Translator::call_native_method(const Instr& in, ObjectKind of,
     llvm::Value* fits = b_.CreateICmpULT(size, load(i64_, list, offsetof(runtime::List, capacity)));
     b_.CreateCondBr(fits, room, full, llvm::MDBuilder(context_).createBranchWeights(100, 1));
     b_.SetInsertPoint(full);
-    check(call(reinterpret_cast<const void*>(&ouro_plain_grow), i1_, {reg_at(ops->at)}), bail());
+    check(call(reinterpret_cast<const void*>(&ouro_plain_grow), i1_, {session(), reg_at(ops->at)}),
+          leave(before_, at_, true));
     b_.CreateBr(room);
     b_.SetInsertPoint(room);
     llvm::Value* to =
@@ -223,7 +224,7 @@ Body* Translator::inner(const runtime::Function* f, const Types& params) {
   std::vector<llvm::Type*> types = {ptr_};
   for (const RegType& t : params) types.push_back(t.kind == Kind::floating ? f64_ : i64_);
   body.fn = llvm::Function::Create(llvm::FunctionType::get(result_type(), types, false),
-                                   llvm::Function::InternalLinkage, f->code->name.str(), module_);
+                                   llvm::Function::InternalLinkage, "ouro." + f->code->name.str(), module_);
   open(body);
   const State of_caller = state();
   types_ = Types(body.code->nregs);
@@ -237,7 +238,6 @@ Body* Translator::inner(const runtime::Function* f, const Types& params) {
     if (is_word(params[i].kind)) b_.CreateStore(given, body.words[i]);
     if (params[i].kind != Kind::held) continue;
     holds(r, params[i].object);
-    count_up(b_.CreateIntToPtr(given, ptr_));
     store(b_.getInt8(static_cast<uint8_t>(Tag::object)), reg_at(r), kTagAt);
     store(given, reg_at(r), kBitsAt);
   }
@@ -255,20 +255,48 @@ Body* Translator::inner(const runtime::Function* f, const Types& params) {
   return &body;
 }
 
+// Works on tensors, as far as that can be seen here.
+static bool has_tensors(const runtime::Object* o) {
+  const auto tensor = [](const Value& v) { return runtime::kind_of(v) == ObjectKind::tensor; };
+  switch (o->object_kind()) {
+    case ObjectKind::tensor:
+      return true;
+    case ObjectKind::list: {
+      const auto* l = static_cast<const runtime::List*>(o);
+      return l->size > 0 && tensor(l->items[0]);
+    }
+    case ObjectKind::tuple: {
+      const auto* t = static_cast<const runtime::Tuple*>(o);
+      return t->size > 0 && tensor((*t)[0]);
+    }
+    case ObjectKind::instance: {
+      const auto* i = static_cast<const runtime::Instance*>(o);
+      return i->shape && std::any_of(i->slots, i->slots + i->shape->count, tensor);
+    }
+    default:
+      return false;
+  }
+}
+
 Translator::After Translator::call_function(const Instr& in, const runtime::Function* f, const Operand* args,
                                             uint32_t count, uint32_t pc) {
   const Code* code = f->compiled;
   if (!code || !code->plain || code->positional != count || !f->captures.empty()) return After::untranslated;
+  if (code->of_library || (code->entry && code->entry != own_)) return After::untranslated;
   Types params;
   for (uint32_t i = 0; i < count; ++i) {
     params.push_back(type(args[i].at));
     const RegType& t = params.back();
     if (!is_unboxed(t.kind) && t.kind != Kind::known && (t.kind != Kind::held || args[i].at < 0 || !t.object))
       return After::untranslated;
+    if (t.kind == Kind::held && has_tensors(t.object)) return After::untranslated;
   }
   Body* body = inner(f, params);
   if (!body) return After::untranslated;
   if (!body->gives) return unknown_results_ ? After::untranslated : After::waits;
+  llvm::Value* entry = load(ptr_, address(&code->entry), 0);  // another compiler may have taken it meanwhile
+  check(b_.CreateOr(b_.CreateIsNull(entry), b_.CreateICmpEQ(entry, address(reinterpret_cast<const void*>(own_)))),
+        bail());
   std::vector<llvm::Value*> values = {session()};
   for (uint32_t i = 0; i < count; ++i) {
     const RegType& t = params[i];
@@ -283,6 +311,14 @@ Translator::After Translator::call_function(const Instr& in, const runtime::Func
   llvm::Value* depth = load(i32_, address(&s_.depth), 0);
   check(b_.CreateICmpSLT(depth, load(i32_, address(&s_.recursion_limit), 0)), bail());
   b_.CreateStore(b_.CreateAdd(depth, b_.getInt32(1)), address(&s_.depth));
+  for (uint32_t i = 0; i < count; ++i) {  // the function owns its arguments: one that dies here is handed over
+    if (params[i].kind != Kind::held) continue;
+    if (args[i].use == Use::dies)
+      store(b_.getInt8(static_cast<uint8_t>(Tag::unbound)), reg_at(args[i].at), kTagAt);
+    else
+      count_up(b_.CreateIntToPtr(values[i + 1], ptr_));
+  }
+  stand_at(pc);
   llvm::Value* r = b_.CreateCall(body->fn, values);
   std::ranges::fill(classes_, nullptr);
   b_.CreateStore(depth, address(&s_.depth));

@@ -37,7 +37,7 @@ std::optional<CmpOp> comparison_of(I op) {
 // Instructions behind which the interpreter looks for finalizers.
 bool lets_go(I op) {
   return op == I::rebind || op == I::update || op == I::global_set || op == I::call || op == I::call_loaded ||
-         op == I::call_method || op == I::attr_set;
+         op == I::call_method || op == I::attr_set || op == I::tuple_get;
 }
 
 bool is_jump_on_comparison(I op) { return op >= I::if_not_eq && op < I::if_not_truth; }
@@ -79,7 +79,7 @@ void Translator::place(const Body::Todo& t) {
         write_back(pc);
         llvm::BasicBlock* later = make();
         b_.CreateBr(later);
-        now_->waiting.push_back({pc, before_, later});
+        now_->waiting.push_back({pc, live_types(pc, before_), later});
         return;
       }
     }
@@ -195,6 +195,7 @@ void Translator::look_at_requests(uint32_t mask, uint32_t pc) {
   check(b_.CreateICmpEQ(b_.CreateAnd(requests(), b_.getInt32(mask)), b_.getInt32(0)), asked);
   const auto on = b_.saveIP();
   b_.SetInsertPoint(asked);
+  stand_at(pc);
   b_.CreateCondBr(call(reinterpret_cast<const void*>(&ouro_plain_safe_point), i1_, {session()}), leave(types_, pc + 1),
                   leave(types_, pc, true));
   b_.restoreIP(on);

@@ -92,6 +92,7 @@ bool Translator::load_value(llvm::Value* from, const Value& like, const Instr& i
   if (like.is_unbound() || like.is_error() || like.is_end()) return false;
   if (k == Kind::held && !like.is_object()) return false;
   if (k == Kind::none && !checked) {  // what may be None mostly is something else elsewhere
+    check(b_.CreateICmpNE(load(i8_, from, kTagAt), b_.getInt8(static_cast<uint8_t>(Tag::unbound))), bail());
     copy_into(in.dst, from, false);
     if (container != in.dst) used(container, use);
     holds(in.dst, nullptr);

@@ -1,10 +1,12 @@
 #include "jit/emit/plain_calls.h"
 
 #include <new>
+#include <stdexcept>
 
 #include "runtime/interpreter/slow.h"
 #include "runtime/object/alloc.h"
 #include "runtime/object/exception.h"
+#include "runtime/object/interrupt.h"
 #include "runtime/object/operators.h"
 #include "runtime/object/ops.h"
 #include "runtime/object/quick_step.h"
@@ -30,6 +32,20 @@ bool with_memory(F&& f) {
     return true;
   } catch (...) {
     return false;
+  }
+}
+
+// What passes through it as an exception of C++ becomes the pending one.
+template <class F>
+void raising(Session& s, F&& f) {
+  try {
+    f();
+  } catch (const runtime::Interrupted&) {
+    runtime::raise_interrupt(s);
+  } catch (const std::bad_alloc&) {
+    runtime::raise_memory_error(s);
+  } catch (const std::length_error&) {
+    runtime::raise_memory_error(s);
   }
 }
 
@@ -69,12 +85,9 @@ void ouro_plain_end(Value* iterator) {
   *iterator = Value();
 }
 bool ouro_plain_safe_point(Session* s) {
-  try {
-    return runtime::safe_point(*s);
-  } catch (const std::bad_alloc&) {
-    runtime::raise_memory_error(*s);
-    return false;
-  }
+  bool done = false;
+  raising(*s, [&] { done = runtime::safe_point(*s); });
+  return done;
 }
 
 bool ouro_plain_binary(Session* s, uint32_t op, uint32_t want, uint32_t a_tag, int64_t a, uint32_t b_tag, int64_t b,
@@ -138,9 +151,11 @@ bool ouro_plain_char(Value* to, const Value* text, int64_t index) {
     *to = runtime::make_char(static_cast<unsigned char>(t->data[i]));
   });
 }
-bool ouro_plain_grow(Value* list) {
+bool ouro_plain_grow(Session* s, Value* list) {
   auto* l = list->as<runtime::List>();
-  return with_memory([&] { l->reserve(l->size + 1); });
+  bool done = false;
+  raising(*s, [&] { l->reserve(l->size + 1), done = true; });
+  return done;
 }
 bool ouro_plain_append(Value* list, uint32_t tag, int64_t bits) {
   return with_memory([&] { list->as<runtime::List>()->push(number(tag, bits)); });
@@ -157,16 +172,14 @@ uint32_t ouro_plain_leave(Session* s, runtime::Function* f, uint32_t pc, Value* 
   const uint32_t n = runtime::compiled(*s, f)->nregs;
   --s->depth;  // the caller has counted the call, and so does the frame
   Value result = Value::error();
-  try {
+  raising(*s, [&] {
     if (runtime::Frame* frame = runtime::push_frame(*s, Value::share(f))) {
       frame->set(runtime::Frame::kEntry);
       frame->pc = frame->code->instrs.data() + pc;
       for (uint32_t i = 0; i < n; ++i) frame->regs[i] = std::move(regs[i]);
       result = raises ? runtime::run_raising(*s, frame) : runtime::run(*s, frame);
     }
-  } catch (const std::bad_alloc&) {
-    runtime::raise_memory_error(*s);
-  }
+  });
   ++s->depth;
   for (uint32_t i = 0; i < n; ++i) regs[i] = Value();
   if (result.is_error()) return 2;

@@ -39,8 +39,8 @@ bool ouro_plain_step(Session* s, runtime::Function* f, Value* regs, const runtim
 int32_t ouro_plain_condition(Session* s, runtime::Function* f, Value* regs, const runtime::Instr* in);
 int32_t ouro_plain_slice(Session* s, runtime::Function* f, Value* regs, const runtime::Instr* in);
 int32_t ouro_plain_next(Session* s, runtime::Function* f, Value* regs, const runtime::Instr* in);
-/// Makes room for one more item in the list in a register. False: there is no memory for it.
-bool ouro_plain_grow(Value* list);
+/// Makes room for one more item in the list in a register. False: an exception is pending.
+bool ouro_plain_grow(Session* s, Value* list);
 /// The character of a text at an index. False: it has none there, or others than ASCII's.
 bool ouro_plain_char(Value* to, const Value* text, int64_t index);
 /// Appends a number, or what another register holds, to the list in a register. False: there is no memory for it.

@@ -97,12 +97,14 @@ class Liveness {
   std::vector<bool> bits_;
 };
 
-/// Translates from instruction `pc` on, for a frame of `code` whose registers are `types`. Null: nothing is gained (no
-/// loop and no call of it is translated). `spare`: where a call leaves an object, or a value of an unexpected kind, for
-/// its caller. `now`: the frame's registers, examples of what they will hold. `kept`: objects that the code names.
+/// Translates from instruction `pc` on, for a frame of `code` whose registers are `types`. Null: nothing is gained
+/// (no loop and no call of it is translated). `spare`: where a call leaves an object, or a value of an unexpected
+/// kind, for its caller. `own`: the entry of functions that are translated, which other functions' calls go around.
+/// `now`: the frame's registers, examples of what they will hold. `kept`: objects that the code names.
 std::shared_ptr<Translation> translate(Session& s, std::shared_ptr<backends::HostJit> jit, Value* spare,
-                                       const runtime::Function* closure, const runtime::Code& code,
-                                       runtime::Module* globals, uint32_t pc, const std::vector<RegType>& types,
-                                       const Liveness& live, const Value* now, std::vector<Value>& kept);
+                                       runtime::EntryFn own, const runtime::Function* closure,
+                                       const runtime::Code& code, runtime::Module* globals, uint32_t pc,
+                                       const std::vector<RegType>& types, const Liveness& live, const Value* now,
+                                       std::vector<Value>& kept);
 
 }  // namespace ouro::jit::plain

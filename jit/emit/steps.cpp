@@ -192,10 +192,8 @@ Translator::After Translator::step(const Instr& in, uint32_t pc) {
   const runtime::Step of = runtime::step_of(in.op);
   llvm::Value* done = nullptr;
   std::ranges::fill(classes_, nullptr);
-  if (now_->outer) {  // its registers lie behind the frame
-    llvm::Value* frame = b_.CreateConstInBoundsGEP1_64(
-        i8_, reg_at(0), static_cast<uint64_t>(-static_cast<int64_t>(sizeof(runtime::Frame))));
-    done = call(reinterpret_cast<const void*>(of), i1_, {session(), frame, address(&in)});
+  if (now_->outer) {
+    done = call(reinterpret_cast<const void*>(of), i1_, {session(), frame(), address(&in)});
   } else {
     done =
         call(reinterpret_cast<const void*>(&ouro_plain_step), i1_,
@@ -281,8 +279,8 @@ Translator::After Translator::step_slice(const Instr&, uint32_t pc) {
 Translator::After Translator::step_iterator(const Instr& in, uint32_t pc) {
   const RegType of = type(in.a);
   Expected like;
-  if (of.kind == Kind::held && of.object && of.object->object_kind() == ObjectKind::iterator)
-    like = next_of_example(*static_cast<const runtime::Iterator*>(of.object));
+  if (of.kind == Kind::held && of.object)
+    if (auto* it = runtime::cast_iterator(Value::share(of.object)); it && it->def) like = next_of_example(*it);
   const Types failed = into_memory(pc);
   llvm::Value* r = step_call(reinterpret_cast<const void*>(&ouro_plain_next), i32_, pc);
   check(b_.CreateICmpSGE(r, b_.getInt32(0)), leave(failed, pc, true));
@@ -398,12 +396,47 @@ Translator::Expected Translator::next_of_example(const runtime::Iterator& it) {
   if (it.def == &runtime::kRangeIterator) return {false, Value::integer(0)};
   if (it.def == &runtime::kListIterator || it.def == &runtime::kTupleIterator || it.def == &runtime::kAsciiIterator)
     return it.source.is_object() ? item_of_example({Kind::held, it.source.object()}, 0) : Expected{};
-  return {};
+  std::vector<Value> items;
+  const auto add = [&](const Value& of) {
+    auto* one = runtime::cast_iterator(of);
+    items.push_back(one && one->def ? next_of_example(*one).like : Value());
+  };
+  if (it.def && it.def->type_name == "enumerate") {
+    items.push_back(Value::integer(0));
+    add(it.source);
+  } else if (it.def && it.def->type_name == "zip") {
+    for (const Value& of : it.more) add(of);
+  }
+  const bool known = std::ranges::none_of(items, [](const Value& v) { return v.is_unbound(); });
+  if (items.empty() || !known) return {};
+  return {true, runtime::make_tuple(std::span<const Value>(items))};
+}
+
+// An iterator over built-in containers that are there: to make it changes nothing.
+Translator::Expected Translator::iterator_of_examples(runtime::Object* maker, const Operand* args, uint32_t count) {
+  std::vector<Value> of;
+  for (uint32_t i = 0; i < count; ++i) {
+    of.push_back(example(args[i].at));
+    switch (runtime::kind_of(of.back())) {
+      case ObjectKind::list:
+      case ObjectKind::tuple:
+      case ObjectKind::str:
+        break;
+      default:
+        return {true, {}};
+    }
+  }
+  Value made = maker ? runtime::call(s_, Value::share(maker), of) : runtime::iter(s_, of[0]);
+  if (!made.is_error()) return {true, std::move(made)};
+  s_.pending = Value();
+  return {true, {}};
 }
 
 Translator::Expected Translator::result_of_call(const RegType& callee, const Operand* args, uint32_t count) {
   if (callee.kind != Kind::known) return {};
   runtime::Object* f = callee.object;
+  for (const char* name : {"enumerate", "zip"})
+    if (is_builtin(f, name)) return iterator_of_examples(f, args, count);
   for (const char* name : {"str", "repr", "chr", "sorted", "list", "tuple", "dict", "set", "enumerate", "zip",
                            "reversed", "iter", "bytes"})
     if (is_builtin(f, name)) return {true, {}};
@@ -499,10 +532,15 @@ Translator::Expected Translator::expected(const Instr& in) {
     case I::dict:
     case I::function:
     case I::cell_new:
-    case I::iter:
     case I::list_to_tuple:
       guess = {true, {}};
       break;
+    case I::iter: {
+      const Operand of{in.a, Use::keep};
+      const Value e = example(in.a);
+      guess = runtime::cast_iterator(e) ? Expected{true, e} : iterator_of_examples(nullptr, &of, 1);
+      break;
+    }
     case I::format:
     case I::str_concat:
       return {true, runtime::make_str("")};

@@ -9,6 +9,7 @@
 
 #include "backends/llvm/contain.h"
 #include "jit/emit/translator.h"
+#include "support/process_end.h"
 
 namespace ouro::jit::plain {
 
@@ -19,6 +20,7 @@ bool Translator::run(const runtime::Function* closure, const Code& code, runtime
   o.closure = closure, o.code = &code, o.globals = globals, o.live = &live, o.outer = true;
   o.fn = llvm::Function::Create(llvm::FunctionType::get(i64_, {ptr_, ptr_, ptr_}, false),
                                 llvm::Function::ExternalLinkage, "entry", module_);
+  // What it calls may reach the registers through the frame. It reads no number there: numbers may be written late.
   o.fn->addParamAttr(1, llvm::Attribute::NoAlias);
   open(o);
   for (size_t r = 0; r < types.size(); ++r) {  // what the frame holds into the slots
@@ -249,16 +251,26 @@ namespace {
 
 class Compiled : public Translation {
  public:
-  Compiled(Session& s, std::shared_ptr<backends::HostJit> jit, Value* spare) : jit_(std::move(jit)), t_(s, spare) {}
-  Translator& translator() { return *t_; }
+  Compiled(Session& s, std::shared_ptr<backends::HostJit> jit, Value* spare, runtime::EntryFn own)
+      : jit_(std::move(jit)) {
+    t_.emplace(s, spare, own);
+  }
+  ~Compiled() override {
+    if (t_ && support::process_ends()) t_->leak();
+  }
+  Translator& translator() { return **t_; }
   void compile_quickly() override { make(quick_, &Translator::object_quickly); }
-  void compile_well() override { make(well_, &Translator::object_well); }
+  void compile_well() override {
+    make(well_, &Translator::object_well);
+    t_.reset();  // its module is not needed any more
+  }
 
  private:
   void make(backends::CodeRef& code, std::string (Translator::*object_of)(const backends::HostJit&, std::string&)) {
     if (failed()) return;
     std::string error, object;
-    if (!backends::contain_llvm([&] { object = ((*t_).*object_of)(*jit_, error); }, error)) t_.leak();
+    Translator& t = **t_;
+    if (!backends::contain_llvm([&] { object = (t.*object_of)(*jit_, error); }, error)) t_->leak();
     const std::string name = "entry";
     if (!object.empty()) code = jit_->link(object, std::span(&name, 1), error);
     if (code)
@@ -267,17 +279,17 @@ class Compiled : public Translation {
       failed_.store(true, std::memory_order_release);
   }
   const std::shared_ptr<backends::HostJit> jit_;
-  backends::Discardable<Translator> t_;
+  std::optional<backends::Discardable<Translator>> t_;
   backends::CodeRef quick_, well_;  // a call may run in the first one still
 };
 
 }  // namespace
 
 std::shared_ptr<Translation> translate(Session& s, std::shared_ptr<backends::HostJit> jit, Value* spare,
-                                       const runtime::Function* closure, const Code& code, runtime::Module* globals,
-                                       uint32_t pc, const std::vector<RegType>& types, const Liveness& live,
-                                       const Value* now, std::vector<Value>& kept) {
-  auto out = std::make_shared<Compiled>(s, std::move(jit), spare);
+                                       runtime::EntryFn own, const runtime::Function* closure, const Code& code,
+                                       runtime::Module* globals, uint32_t pc, const std::vector<RegType>& types,
+                                       const Liveness& live, const Value* now, std::vector<Value>& kept) {
+  auto out = std::make_shared<Compiled>(s, std::move(jit), spare, own);
   Translator& t = out->translator();
   const bool made = t.run(closure, code, globals, pc, types, live, now) && t.gains();
   out->unknown = t.unknown();

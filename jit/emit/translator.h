@@ -103,7 +103,9 @@ struct Body {
 
 class Translator {
  public:
-  Translator(Session& s, Value* spare) : s_(s), spare_(spare), module_("plain", context_), b_(context_) {
+  /// `own`: the entry of functions that are translated by themselves; others are another compiler's.
+  Translator(Session& s, Value* spare, runtime::EntryFn own)
+      : s_(s), spare_(spare), own_(own), module_("plain", context_), b_(context_) {
     i1_ = b_.getInt1Ty(), i8_ = b_.getInt8Ty(), i32_ = b_.getInt32Ty(), i64_ = b_.getInt64Ty();
     f64_ = b_.getDoubleTy(), ptr_ = b_.getPtrTy();
   }
@@ -163,11 +165,15 @@ class Translator {
     return key;
   }
 
+  Types live_types(uint32_t pc, Types types) const {
+    for (uint32_t r = 0; r < types.size(); ++r)
+      if (types[r].kind != Kind::held && types[r].kind != Kind::stale && !now_->live->at(pc, r)) types[r] = {};
+    return types;
+  }
   // The place for these types; what is dead there has none. What is live there is in memory from here on.
   llvm::BasicBlock* block(uint32_t pc, Types types) {
     write_back(pc);
-    for (uint32_t r = 0; r < types.size(); ++r)
-      if (types[r].kind != Kind::held && types[r].kind != Kind::stale && !now_->live->at(pc, r)) types[r] = {};
+    types = live_types(pc, std::move(types));
     const std::pair key(pc, key_of(types));
     if (auto known = now_->blocks.find(key); known != now_->blocks.end()) return known->second;
     if (++count_ > kMostBlocks || ++now_->versions[pc] > kMostVersions) return leave(types, pc);
@@ -332,6 +338,14 @@ class Translator {
   llvm::BasicBlock* bail();
   llvm::Value* requests();
   void look_at_requests(uint32_t mask, uint32_t pc);
+  // Where the frame stands, for who looks at the calls that run.
+  void stand_at(uint32_t pc) {
+    if (now_->outer) store(address(&now_->code->instrs[pc]), frame(), offsetof(runtime::Frame, pc));
+  }
+  llvm::Value* frame() {  // its registers lie behind it
+    return b_.CreateConstInBoundsGEP1_64(i8_, reg_at(0),
+                                         static_cast<uint64_t>(-static_cast<int64_t>(sizeof(runtime::Frame))));
+  }
   Number number(int32_t a);
   void put_number(int32_t r, Number n);
   llvm::Value* as_float(Number n) { return n.kind == Kind::floating ? n.v : b_.CreateSIToFP(n.v, f64_); }
@@ -408,12 +422,14 @@ class Translator {
   Expected now_in(int32_t r) const;
   Expected item_of_example(const RegType& container, int32_t key);
   Expected next_of_example(const runtime::Iterator& it);
+  Expected iterator_of_examples(runtime::Object* maker, const Operand* args, uint32_t count);
   Expected result_of_call(const RegType& callee, const Operand* args, uint32_t count);
   Value example(int32_t a) const;
   bool may_be_tensor(uint32_t pc) const;
 
   Session& s_;
   Value* spare_;
+  runtime::EntryFn own_;
   llvm::LLVMContext context_;
   llvm::Module module_;
   llvm::IRBuilder<> b_;

@@ -133,7 +133,7 @@ void version_text(const FunctionReport& f, size_t i, std::string& out) {
       out += fmt::format("    a kernel is evaluated, not compiled: {}\n", why);
   }
   out +=
-      fmt::format("    {} calls{}{}\n", calls,
+      fmt::format("    {}{}{}\n", calls_text(calls),
                   calls > exits ? fmt::format(", {:.1f} us each", static_cast<double>(v.nanoseconds.load()) / 1e3 /
                                                                       static_cast<double>(calls - exits))
                                 : "",
@@ -151,7 +151,7 @@ std::string details(const FunctionReport& f) {
   const FunctionVersions& of = *f.of;
   std::string out = fmt::format("{} ({})\n", f.name, f.place.name());
   for (size_t i = of.versions.size(); i-- > 0;) version_text(f, i, out);
-  if (of.interpreted_calls) out += fmt::format("  {} calls interpreted\n", of.interpreted_calls);
+  if (of.interpreted_calls) out += fmt::format("  {} interpreted\n", calls_text(of.interpreted_calls));
   if (!of.pins.varying().empty()) {
     std::string names;
     for (const std::string& path : of.pins.varying()) names += (names.empty() ? "" : ", ") + path;

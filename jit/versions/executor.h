@@ -28,9 +28,9 @@
 #include <unordered_map>
 
 #include "jit/cache/code_cache.h"
-#include "jit/emit/plain_tier.h"
 #include "jit/versions/compile_queue.h"
 #include "jit/versions/experience.h"
+#include "jit/versions/plain_tier.h"
 #include "jit/versions/pullback.h"
 #include "jit/versions/version.h"
 #include "runtime/object/executor.h"

@@ -48,28 +48,6 @@ bool check_constructed(Session& s, Frame* f, Value& result) {
   return true;
 }
 
-// A native's short way, where it has one for so many arguments.
-[[gnu::always_inline]] static inline Quick finish_short(Frame& f, Value r, const Operand* ops, uint32_t given) {
-  if (r.is_unbound()) [[unlikely]]
-    return Quick::no;
-  if (r.is_error()) [[unlikely]]
-    return Quick::failed;
-  for (uint32_t i = 0; i < given; ++i) drop_operand(f, ops[i].at, static_cast<uint8_t>(ops[i].use));
-  f.regs[f.pc->dst] = std::move(r);
-  return Quick::done;
-}
-[[gnu::always_inline]] static inline Quick short_native(Session& s, Frame& f, const Native* native, const Operand* ops,
-                                                        uint32_t given) {
-  const NativeDef& def = *native->def;
-  if (given == 1 && def.one && native->self.is_unbound())
-    return finish_short(f, def.one(s, operand(f, ops[0].at)), ops, 1);
-  if (given == 2 && def.two && native->self.is_unbound())
-    return finish_short(f, def.two(s, operand(f, ops[0].at), operand(f, ops[1].at)), ops, 2);
-  if (given == 3 && def.three && native->self.is_unbound())
-    return finish_short(f, def.three(s, operand(f, ops[0].at), operand(f, ops[1].at), operand(f, ops[2].at)), ops, 3);
-  return Quick::no;
-}
-
 // A computed goto runs no destructors: no Value that still owns something may be in scope at OURO_NEXT or OURO_GO.
 // Clang (the fuzzers') wants no Value at all in scope there: one computed goto for all instructions.
 #ifdef __clang__

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "runtime/interpreter/frame.h"
+#include "runtime/object/native.h"
 #include "runtime/object/ops.h"
 #include "runtime/types/iterator_types.h"
 
@@ -94,6 +95,28 @@ int step_iterator(Session& s, Frame& f, const Instr& in);
 enum class Quick : uint8_t { done, failed, no };  // no: it is to be called the general way
 Quick quick_native(Session& s, Frame& f, Native* native, const Operand* ops, uint32_t given, bool fits);
 Quick quick_loaded(Session& s, Frame& f);  // of what method.get found, at the frame's instruction
+
+// A native's short way, where it has one for so many arguments.
+[[gnu::always_inline]] inline Quick finish_short(Frame& f, Value r, const Operand* ops, uint32_t given) {
+  if (r.is_unbound()) [[unlikely]]
+    return Quick::no;
+  if (r.is_error()) [[unlikely]]
+    return Quick::failed;
+  for (uint32_t i = 0; i < given; ++i) drop_operand(f, ops[i].at, static_cast<uint8_t>(ops[i].use));
+  f.regs[f.pc->dst] = std::move(r);
+  return Quick::done;
+}
+[[gnu::always_inline]] inline Quick short_native(Session& s, Frame& f, const Native* native, const Operand* ops,
+                                                 uint32_t given) {
+  const NativeDef& def = *native->def;
+  if (given == 1 && def.one && native->self.is_unbound())
+    return finish_short(f, def.one(s, operand(f, ops[0].at)), ops, 1);
+  if (given == 2 && def.two && native->self.is_unbound())
+    return finish_short(f, def.two(s, operand(f, ops[0].at), operand(f, ops[1].at)), ops, 2);
+  if (given == 3 && def.three && native->self.is_unbound())
+    return finish_short(f, def.three(s, operand(f, ops[0].at), operand(f, ops[1].at), operand(f, ops[2].at)), ops, 3);
+  return Quick::no;
+}
 
 // A generator whose next value is wanted by a loop runs in the loop's own activation: its frame is put on top and taken
 // off again. True if it can be entered so (it stands at its start or at a yield), and then it has been.

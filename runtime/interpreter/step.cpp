@@ -13,9 +13,10 @@ namespace ouro::runtime {
 
 namespace {
 
-bool put_boolean(Frame& f, const Instr& in, int r, bool wanted) {
+bool put_boolean(Frame& f, const Instr& in, int r, bool wanted, bool two = false) {
   if (r < 0) return false;
   drop_operand(f, in.a, in.use_a);
+  if (two) drop_operand(f, in.b, in.use_b);
   f.regs[in.dst].set_boolean((r != 0) == wanted);
   return true;
 }
@@ -38,9 +39,31 @@ bool global_set(Session& s, Frame& f, const Instr& in) {
   return true;
 }
 
+// A built-in function or method whose arguments need no binding.
+Quick quick_call(Session& s, Frame& f, const Instr& in) {
+  const Site& x = site_of(f, in.a);
+  const Operand* ops = f.code->operands.data() + x.first;
+  if (in.op == I::call_loaded && !operand(f, in.b).is_unbound()) return quick_loaded(s, f);
+  if (in.op == I::call) {
+    const Value& callee = operand(f, ops->at);
+    if (kind_of(callee) != ObjectKind::native) return Quick::no;
+    const Quick q = short_native(s, f, callee.as<Native>(), ops + 1, x.count - 1);
+    return q != Quick::no ? q : quick_native(s, f, callee.as<Native>(), ops + 1, x.count - 1, false);
+  }
+  if (in.op != I::call_method && in.op != I::call_loaded) return Quick::no;
+  const Value& self = operand(f, ops->at);
+  if (!x.cache.object || x.cache.key != 0 || x.cache.object->object_kind() != ObjectKind::native || !self.is_object() ||
+      !is_cached_kind(s, x.cache, self.object()->object_kind()))
+    return Quick::no;
+  auto* native = static_cast<Native*>(x.cache.object);
+  const Quick q = short_native(s, f, native, ops, x.count);
+  return q != Quick::no ? q : quick_native(s, f, native, ops, x.count, true);
+}
+
 bool call_of(Session& s, Frame& f, const Instr& in) {
   if (!stack_left(s)) return false;
   if (s.poll.load(std::memory_order_relaxed) && !safe_point(s)) return false;
+  if (const Quick q = quick_call(s, f, in); q != Quick::no) return q == Quick::done;
   Frame* pushed = nullptr;
   if (!do_call(s, f, in, pushed)) return false;
   if (!pushed) return true;
@@ -152,9 +175,7 @@ bool one(Session& s, Frame& f, const Instr& in) {
 }
 
 bool contains_of(Session& s, Frame& f, const Instr& in) {
-  const int r = contains(s, operand(f, in.b), operand(f, in.a));
-  if (r >= 0) drop_operand(f, in.b, in.use_b);
-  return put_boolean(f, in, r, in.op == I::in);
+  return put_boolean(f, in, contains(s, operand(f, in.b), operand(f, in.a)), in.op == I::in, true);
 }
 
 }  // namespace

@@ -117,6 +117,8 @@ def discover(suite):
                 continue
             if not suite.tagged(getattr(function, "tags", ())) or suite.sanitizer == "asan" and hasattr(function, "bits"):
                 continue
+            if not suite.in_turn("cli", full):
+                continue
             if not suite.ouro:
                 return [Job("cli", lambda: [Result("cli", "ouro is not built")])]
             jobs.append(Job(full, lambda n=full, f=function: run_function(suite, n, f), weight=3))

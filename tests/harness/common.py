@@ -1,5 +1,6 @@
 """What every kind of test shares: the suite, the job, running a program, the report."""
 import difflib
+import functools
 import os
 import shutil
 import signal
@@ -8,6 +9,7 @@ import sys
 import tempfile
 import threading
 import time
+import zlib
 from dataclasses import dataclass, field
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -24,11 +26,19 @@ SANITIZED_MODES = {"asan": {"lang": ["eager", "everything"], "run": ["stress"], 
                    "tsan": {"run": ["auto"], "": ["graph", "auto"]}}
 # Scripts of these kinds run in one of the modes above each, which their names decide.
 ONE_MODE_OF = {"asan": ("lang",)}
-# Of scripts of these kinds every second one runs, which their names decide too; with OURO_ALL_CASES all do.
-HALF_OF = {} if "OURO_ALL_CASES" in os.environ else {"asan": ("run",)}
+# Of tests of these kinds one in so many runs. Their names and the commit decide which: after some commits all have run. Tests
+# that are asked for by name run, and with OURO_ALL_CASES all do.
+ONE_IN = {} if "OURO_ALL_CASES" in os.environ else {"asan": {"run": 3, "cli": 3}}
 # Scripts of these kinds run in exits or in everything, which their names decide: either compiles much of the library.
 EXITS_OR_EVERYTHING = ("run",)
 SHARED_CACHE = {"OURO_CACHE": "on", "OURO_CACHE_BYTES": "4G"}
+
+
+@functools.cache
+def commit():
+    """A number for the commit that is tested; 0 where there is no repository."""
+    done = subprocess.run(["git", "-C", ROOT, "rev-parse", "--short=8", "HEAD"], capture_output=True, text=True)
+    return int(done.stdout[:8], 16) if done.returncode == 0 else 0
 
 
 @dataclass
@@ -107,6 +117,11 @@ class Suite:
             return [m for m in self.args.modes.split(",") if m]
         table = SANITIZED_MODES.get(self.sanitizer, PLAIN_MODES)
         return table.get(kind) or table.get("") or MODES
+
+    def in_turn(self, kind, name):
+        """Is it this test's turn, where only one in so many of its kind runs?"""
+        n = ONE_IN.get(self.sanitizer, {}).get(kind, 1)
+        return n == 1 or self.args.filter or (zlib.crc32(name.encode()) // 2 + commit()) % n == 0
 
     def wants(self, name):
         return not self.args.filter or any(f in name for f in self.args.filter)

@@ -15,7 +15,7 @@ import re
 import zlib
 
 from . import oracle
-from .common import EXITS_OR_EVERYTHING, HALF_OF, ONE_MODE_OF, TESTS, Job, Result, describe, difference, tail, walk
+from .common import EXITS_OR_EVERYTHING, ONE_MODE_OF, TESTS, Job, Result, describe, difference, tail, walk
 
 COUNTS_AS = {"stress": "graph", "text": "eager", "everything": "graph", "exits": "graph"}  # in `# modes:`
 HEADER = re.compile(r"^# (tags|modes|without|args|timeout|data|sanitizers): *(.*)$", re.M)
@@ -121,7 +121,7 @@ def discover(suite):
                 continue
             if suite.sanitized and not script.sanitizers:
                 continue
-            if script.kind in HALF_OF.get(suite.sanitizer, ()) and not suite.args.filter and zlib.crc32(script.name.encode()) // 2 % 2:
+            if not suite.in_turn(script.kind, script.name):
                 continue
             if not suite.ouro:
                 return [Job("scripts", lambda: [Result("scripts", "ouro is not built")])]

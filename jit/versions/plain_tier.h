@@ -39,6 +39,7 @@ class Tier {
  private:
   struct Version {
     std::vector<Kind> kinds;  // by register
+    const runtime::Module* globals = nullptr;
     std::shared_ptr<Translation> code;
     std::vector<Value> kept;  // objects that it names
     uint32_t uses = 0;

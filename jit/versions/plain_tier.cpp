@@ -1,4 +1,4 @@
-#include "jit/emit/plain_tier.h"
+#include "jit/versions/plain_tier.h"
 
 #include <algorithm>
 #include <thread>
@@ -6,6 +6,7 @@
 #include "jit/specialise/spans.h"
 #include "runtime/object/quick_step.h"
 #include "support/give_up.h"
+#include "support/process_end.h"
 #include "support/timeline.h"
 
 namespace ouro::jit::plain {
@@ -19,6 +20,8 @@ namespace {
 constexpr size_t kMostOfPlace = 4;
 constexpr uint32_t kMostFailed = 2;
 constexpr uint64_t kJudged = 256;  // runs
+// Of a table of instructions by registers: what is longer is no code that somebody wrote.
+constexpr size_t kMostBits = size_t{1} << 22;
 // Uses of a translation that knows little, until it is made again: there are other examples by then.
 constexpr uint32_t kVague = 1000;
 
@@ -57,7 +60,7 @@ void Tier::Bell::ring() {
 Tier::Place& Tier::place(Code& code, uint32_t pc) {
   OfCode& c = codes_[&code];
   if (c.function.lock() != code.function) {
-    c = {std::make_unique<Liveness>(code), code.function, {}};
+    c = {nullptr, code.function, {}};
     if (codes_.size() > most_codes_) drop_dead();
     return place(code, pc);
   }
@@ -74,6 +77,7 @@ void Tier::drop_dead() {
 const Tier::Version* Tier::version(Session& s, Frame& frame, Place& p, bool may_translate) {
   const uint32_t n = p.code->nregs;
   const auto fits = [&](const Version& v) {
+    if (v.globals != frame.globals) return false;
     for (uint32_t r = 0; r < n; ++r)
       if (v.kinds[r] == Kind::unset ? frame.regs[r].is_object()
                                     : v.kinds[r] != Kind::stale && type_here(frame.regs[r], true).kind != v.kinds[r])
@@ -81,20 +85,24 @@ const Tier::Version* Tier::version(Session& s, Frame& frame, Place& p, bool may_
     return true;
   };
   if (p.dropped) return nullptr;
+  if (support::process_ends()) return nullptr;  // LLVM is not to be entered any more, nor what it made
   const auto known = std::ranges::find_if(p.versions, fits);
   const bool again = known != p.versions.end() && known->code->unknown > 0 && ++known->uses == kVague;
-  if (known != p.versions.end() && !again) return &*known;
-  if (again) may_translate = true;
-  if (!may_translate || p.versions.size() >= kMostOfPlace || p.failed >= kMostFailed) return nullptr;
-  const Liveness& live = *codes_.at(p.code).live;
+  if (known != p.versions.end() && (!again || p.failed >= kMostFailed)) return &*known;
+  if (!again && (!may_translate || p.versions.size() >= kMostOfPlace || p.failed >= kMostFailed)) return nullptr;
+  std::unique_ptr<Liveness>& lives = codes_.at(p.code).live;
+  if (!lives && p.code->instrs.size() * n > kMostBits) p.dropped = true;
+  if (p.dropped) return nullptr;
+  if (!lives) lives = std::make_unique<Liveness>(*p.code);
+  const Liveness& live = *lives;
   std::vector<RegType> types;
   for (uint32_t r = 0; r < n; ++r) types.push_back(type_here(frame.regs[r], live.at(p.pc, r)));
   runtime::MemoryUnlimited unlimited(s.memory);
   const auto start = std::chrono::steady_clock::now();
   Version made;
   if (std::shared_ptr<backends::HostJit> jit = jit_())
-    made.code = translate(s, std::move(jit), &spare_, runtime::frame_closure(frame), *p.code, frame.globals, p.pc,
-                          types, live, frame.regs, made.kept);
+    made.code = translate(s, std::move(jit), &spare_, &Tier::enter, runtime::frame_closure(frame), *p.code,
+                          frame.globals, p.pc, types, live, frame.regs, made.kept);
   note_time(p.code->function->qualname, "translate", start);
   if (again && (!made.code || made.code->unknown >= known->code->unknown)) return &*known;
   if (!made.code) {
@@ -102,7 +110,8 @@ const Tier::Version* Tier::version(Session& s, Frame& frame, Place& p, bool may_
     return nullptr;
   }
   made.uses = again ? known->uses : 0;
-  compile(made.code, (p.pc + p.code->instrs.size()) % 2 == 0);
+  made.globals = frame.globals;
+  compile(made.code, (p.pc + p.code->instrs.size()) % 8 == 0);
   for (const RegType& t : types) made.kinds.push_back(t.kind);
   if (again) p.old.push_back(std::exchange(*known, std::move(made)));  // a call may run in it
   if (!again) p.versions.push_back(std::move(made));
