@@ -90,6 +90,8 @@ const Tier::Version* Tier::version(Session& s, Frame& frame, Place& p, bool may_
   const bool again = known != p.versions.end() && known->code->unknown > 0 && ++known->uses == kVague;
   if (known != p.versions.end() && (!again || p.failed >= kMostFailed)) return &*known;
   if (!again && (!may_translate || p.versions.size() >= kMostOfPlace || p.failed >= kMostFailed)) return nullptr;
+  // A test waits for each: of the library's code one place in eight is enough.
+  if (waits && p.code->of_library && (p.pc * 5 + p.code->instrs.size()) % 8 != 0) p.dropped = true;
   std::unique_ptr<Liveness>& lives = codes_.at(p.code).live;
   if (!lives && p.code->instrs.size() * n > kMostBits) p.dropped = true;
   if (p.dropped) return nullptr;
