@@ -1,6 +1,5 @@
 // Which registers are live where: backwards over the instructions, until nothing changes.
 #include "jit/emit/operands.h"
-#include "jit/emit/plain_code.h"
 
 namespace ouro::jit::plain {
 
@@ -23,38 +22,13 @@ Liveness::Liveness(const Code& code) : regs_(code.nregs), bits_((code.instrs.siz
     for (uint32_t pc = n; pc-- > 0;) {
       const Instr& in = code.instrs[pc];
       out.assign(regs_, false);
-      switch (in.op) {
-        case I::jump:
-        case I::jump_back:
-          join(in.dst);
-          break;
-        case I::branch:
-        case I::branch_not:
-        case I::if_not_truth:
-        case I::if_truth:
-        case I::if_not_eq:
-        case I::if_not_ne:
-        case I::if_not_lt:
-        case I::if_not_le:
-        case I::if_not_gt:
-        case I::if_not_ge:
-        case I::if_not_is:
-        case I::if_is:
-        case I::for_iter:
-          join(in.dst), join(static_cast<int32_t>(pc + 1));
-          break;
-        case I::switch_:
-          for (int32_t way : code.switches[static_cast<size_t>(in.dst)]) join(way);
-          break;
-        case I::return_:
-        case I::raise:
-        case I::raise_again:
-        case I::reraise:
-        case I::unreachable:
-          break;
-        default:
-          join(static_cast<int32_t>(pc + 1));
-      }
+      const bool ends = in.op == I::return_ || in.op == I::raise || in.op == I::raise_again || in.op == I::reraise ||
+                        in.op == I::unreachable;
+      const bool leads_on = !ends && in.op != I::jump && in.op != I::jump_back && in.op != I::switch_;
+      if (leads_on) join(static_cast<int32_t>(pc + 1));
+      if (jumps(in.op)) join(in.dst);
+      if (in.op == I::switch_)
+        for (int32_t way : code.switches[static_cast<size_t>(in.dst)]) join(way);
       // A loop's variable is not written where the loop ends: it may be read there.
       if (const int32_t to = written_by(in); to >= 0 && !(in.op == I::for_iter && live_at(in.dst, to)))
         out[static_cast<size_t>(to)] = false;

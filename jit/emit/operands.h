@@ -1,6 +1,7 @@
 // Which registers an instruction of the register code reads and writes, and what becomes of its operands.
 #pragma once
 
+#include "jit/emit/plain_code.h"
 #include "runtime/interpreter/code.h"
 
 namespace ouro::jit::plain {
@@ -105,24 +106,12 @@ bool operands_of(const runtime::Code& code, uint32_t pc, Read&& read) {
   }
 }
 
-/// The register that it writes, but for jumps on its way to another place; -1: none.
+/// The register that it writes; -1: none. (A loop's variable is not written on the way out of the loop.)
 inline int32_t written_by(const runtime::Instr& in) {
   using runtime::I;
+  if (in.op == I::for_iter) return in.b;
+  if (jumps(in.op)) return -1;
   switch (in.op) {
-    case I::jump:
-    case I::jump_back:
-    case I::branch:
-    case I::branch_not:
-    case I::if_not_truth:
-    case I::if_truth:
-    case I::if_not_eq:
-    case I::if_not_ne:
-    case I::if_not_lt:
-    case I::if_not_le:
-    case I::if_not_gt:
-    case I::if_not_ge:
-    case I::if_not_is:
-    case I::if_is:
     case I::switch_:
     case I::return_:
     case I::raise:
@@ -130,8 +119,6 @@ inline int32_t written_by(const runtime::Instr& in) {
     case I::reraise:
     case I::unreachable:
       return -1;
-    case I::for_iter:
-      return in.b;
     default:
       return in.dst;
   }

@@ -20,71 +20,6 @@ constexpr bool is_condition(I op) {
   return (op >= I::if_not_eq && op < I::if_not_truth) || op == I::if_truth || op == I::if_not_truth;
 }
 
-// What the interpreter's code does for values of any kind. Others are left to the loop: what raises, yields, imports,
-// makes classes, or is an operation of tensors or of reverse mode.
-bool is_step(I op) {
-  switch (op) {
-#define BINARY(id, ...) \
-  case I::id:           \
-  case I::i##id:
-#define COMPARE(id, ...) \
-  case I::id:            \
-  case I::if_not_##id:
-#include "ir/operators.inc"
-    case I::neg:
-    case I::pos:
-    case I::invert:
-    case I::in:
-    case I::not_in:
-    case I::truth:
-    case I::not_:
-    case I::if_truth:
-    case I::if_not_truth:
-    case I::global_get:
-    case I::global_set:
-    case I::cell_new:
-    case I::cell_get:
-    case I::cell_set:
-    case I::attr_get:
-    case I::method_get:
-    case I::attr_set:
-    case I::item_get:
-    case I::item_set:
-    case I::item_del:
-    case I::update:
-    case I::function:
-    case I::tuple:
-    case I::list:
-    case I::set:
-    case I::dict:
-    case I::format:
-    case I::str_concat:
-    case I::slice_get:
-    case I::unpack:
-    case I::unpack_two:
-    case I::unpack_star:
-    case I::iter:
-    case I::for_iter:
-    case I::call:
-    case I::call_loaded:
-    case I::call_method:
-    case I::call_full:
-    case I::call_loaded_full:
-    case I::call_method_full:
-    case I::list_append:
-    case I::list_extend:
-    case I::list_to_tuple:
-    case I::set_add:
-    case I::set_update:
-    case I::dict_set:
-    case I::dict_update:
-    case I::builtin_get:
-      return true;
-    default:
-      return false;
-  }
-}
-
 }  // namespace
 
 // Tensors are the other compiler's.
@@ -98,7 +33,8 @@ bool Translator::may_be_tensor(uint32_t pc) const {
 }
 
 bool Translator::steps(const Instr& in, uint32_t pc) {
-  if (!is_step(in.op) || may_be_tensor(pc)) return false;
+  const bool own = is_condition(in.op) || in.op == I::slice_get || in.op == I::for_iter;
+  if ((!own && !runtime::step_of(in.op)) || may_be_tensor(pc)) return false;
   const Site* x = in.op == I::global_set ? &now_->code->sites[static_cast<size_t>(in.b)] : nullptr;
   return !x || x->cache.owner == now_->globals;
 }

@@ -80,7 +80,8 @@ Value run_pushed(Session& s, Frame* pushed);
 
 // ---- one instruction of a frame whose others are machine code (step.cpp). No exception of C++ comes out.
 
-// What does instructions of this kind. The result is in place; false: an exception is pending.
+// What does instructions of this kind; null: they are the loop's alone (what raises, yields, imports, makes classes, or
+// is an operation of tensors or of reverse mode). The result is in place; false: an exception is pending.
 using Step = bool (*)(Session& s, Frame& f, const Instr& in);
 Step step_of(I op);
 // Of a jump on a comparison or a test: is it true? -1: an exception is pending.

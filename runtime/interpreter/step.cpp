@@ -8,6 +8,7 @@
 #include "runtime/object/interrupt.h"
 #include "runtime/object/quick_step.h"
 #include "runtime/protocol/lookup.h"
+#include "support/diag.h"
 
 namespace ouro::runtime {
 
@@ -73,6 +74,7 @@ bool call_of(Session& s, Frame& f, const Instr& in) {
   return true;
 }
 
+// What takes a few lines.
 bool do_instruction(Session& s, Frame& f, const Instr& in) {
   switch (in.op) {
 #define BINARY(id, ...)                    \
@@ -93,10 +95,6 @@ bool do_instruction(Session& s, Frame& f, const Instr& in) {
     case I::truth:
     case I::not_:
       return put_boolean(f, in, truth(s, operand(f, in.a)), in.op == I::truth);
-    case I::global_get:
-      return do_global_get(s, f, in);
-    case I::global_set:
-      return global_set(s, f, in);
     case I::cell_new: {
       Value v = take_operand(f, {in.a, static_cast<Use>(in.use_a)});
       f.regs[in.dst] = make_cell(std::move(v));
@@ -107,45 +105,13 @@ bool do_instruction(Session& s, Frame& f, const Instr& in) {
       operand(f, in.a).as<Cell>()->value.swap(v);
       return true;
     }
-    case I::attr_get:
-      return do_attr_get(s, f, in);
-    case I::method_get:
-      return do_method_get(s, f, in);
-    case I::attr_set:
-      return do_attr_set(s, f, in);
-    case I::item_get:
-      return item_get(s, f, in);
-    case I::update:
-      return do_update(s, f, in);
-    case I::function:
-      return do_function(s, f, in);
-    case I::tuple:
-    case I::list:
-    case I::set:
-    case I::dict:
-    case I::format:
-    case I::str_concat:
-      return do_container(s, f, in);
     case I::list_append: {
       Value v = take_operand(f, {in.b, static_cast<Use>(in.use_b)});
       operand(f, in.a).as<List>()->push(std::move(v));
       return true;
     }
-    case I::unpack:
-    case I::unpack_two:
-    case I::unpack_star:
-      return do_unpack(s, f, in);
-    case I::iter:
-      return do_iter(s, f, in);
-    case I::call:
-    case I::call_loaded:
-    case I::call_method:
-    case I::call_full:
-    case I::call_loaded_full:
-    case I::call_method_full:
-      return call_of(s, f, in);
     default:
-      return do_generic(s, f, in);
+      ouro_bug("an instruction that is no step");
   }
 }
 
@@ -193,18 +159,61 @@ Step step_of(I op) {
       return one<do_attr_get>;
     case I::attr_set:
       return one<do_attr_set>;
+    case I::method_get:
+      return one<do_method_get>;
+    case I::global_get:
+      return one<do_global_get>;
+    case I::global_set:
+      return one<global_set>;
+    case I::function:
+      return one<do_function>;
+    case I::iter:
+      return one<do_iter>;
     case I::tuple:
     case I::list:
+    case I::set:
+    case I::dict:
+    case I::format:
+    case I::str_concat:
       return one<do_container>;
     case I::unpack:
     case I::unpack_two:
+    case I::unpack_star:
       return one<do_unpack>;
     case I::call:
     case I::call_loaded:
     case I::call_method:
+    case I::call_full:
+    case I::call_loaded_full:
+    case I::call_method_full:
       return one<call_of>;
-    default:
+    case I::cell_get:
+    case I::item_set:
+    case I::item_del:
+    case I::list_extend:
+    case I::list_to_tuple:
+    case I::set_add:
+    case I::set_update:
+    case I::dict_set:
+    case I::dict_update:
+    case I::builtin_get:
+      return one<do_generic>;
+#define BINARY(id, ...) \
+  case I::id:           \
+  case I::i##id:
+#define COMPARE(id, ...) case I::id:
+#include "ir/operators.inc"
+    case I::neg:
+    case I::pos:
+    case I::invert:
+    case I::truth:
+    case I::not_:
+    case I::cell_new:
+    case I::cell_set:
+    case I::list_append:
       return one<do_instruction>;
+    default:
+      return nullptr;
   }
 }
 
