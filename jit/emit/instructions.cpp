@@ -60,8 +60,12 @@ void Translator::place(const Body::Todo& t) {
     if (may_leave(now_->code->instrs[pc])) write_back(pc);
     guess(now_->code->instrs[pc], pc);
     After after = instruction(now_->code->instrs[pc], pc);
-    if (after == After::untranslated && types_ == before_ && steps(now_->code->instrs[pc], pc))
+    if (after == After::untranslated && types_ == before_ && steps(now_->code->instrs[pc], pc)) {
       after = step(now_->code->instrs[pc], pc);
+      if (is_hot(pc)) steps_ += weight_of_step(now_->code->instrs[pc]);
+    } else if (after != After::untranslated && after != After::waits && is_hot(pc)) {
+      ++native_;
+    }
     switch (after) {
       case After::next:
         ++instructions_;
@@ -84,6 +88,20 @@ void Translator::place(const Body::Todo& t) {
       }
     }
   }
+}
+
+// A step that enters another function by the interpreter costs the way there and back.
+size_t Translator::weight_of_step(const Instr& in) const {
+  constexpr size_t kEnters = 2;
+  if (in.op == I::for_iter) {
+    const RegType of = before_[static_cast<size_t>(in.a)];
+    const auto* it = of.object ? runtime::cast_iterator(Value::share(of.object)) : nullptr;
+    return it && it->def ? 1 : kEnters;
+  }
+  if (in.op != I::call && in.op != I::call_full) return 1;
+  const int32_t at = now_->code->operands[now_->code->sites[static_cast<size_t>(in.a)].first].at;
+  const RegType callee = at < 0 ? type(at) : before_[static_cast<size_t>(at)];
+  return callee.kind == Kind::known && callee.object->object_kind() == ObjectKind::native ? 1 : kEnters;
 }
 
 // What has no check: floats, comparisons and moves of numbers. Their operands' values may stay where they are.
@@ -308,6 +326,10 @@ Translator::After Translator::instruction(const Instr& in, uint32_t pc) {
         check(b_.CreateICmpNE(load(i8_, reg_at(in.a), kTagAt), b_.getInt8(static_cast<uint8_t>(Tag::unbound))), bail());
       return in.dst == in.a ? After::next : move(in);
     }
+    case I::cell_get:
+      return cell_get(in);
+    case I::cell_set:
+      return cell_set(in);
     case I::global_get:
       return global_get(in);
     case I::global_set:

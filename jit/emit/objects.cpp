@@ -71,6 +71,31 @@ Translator::After Translator::global_set(const Instr& in) {
   return After::next;
 }
 
+// The cell in a register: its value, and an example of what it holds.
+llvm::Value* Translator::value_of_cell(int32_t a, const Value*& like) {
+  const RegType t = type(a);
+  if (a < 0 || t.kind != Kind::held || !t.object || t.object->object_kind() != ObjectKind::cell) return nullptr;
+  like = &static_cast<const runtime::Cell*>(t.object)->value;
+  return at(held_object(a, ObjectKind::cell), offsetof(runtime::Cell, value));
+}
+
+Translator::After Translator::cell_get(const Instr& in) {
+  const Value* like = nullptr;
+  llvm::Value* from = value_of_cell(in.a, like);
+  return from && load_value(from, *like, in, in.a, in.use_a) ? After::next : After::untranslated;
+}
+
+Translator::After Translator::cell_set(const Instr& in) {
+  const Value* like = nullptr;
+  const Number n = number(in.b);
+  llvm::Value* to = n && in.use_a == static_cast<uint8_t>(Use::keep) ? value_of_cell(in.a, like) : nullptr;
+  if (!to || like->is_object()) return After::untranslated;
+  check(b_.CreateICmpNE(load(i8_, to, kTagAt), b_.getInt8(static_cast<uint8_t>(Tag::object))), bail());
+  store_number(to, n);
+  used(in.b, in.use_b);
+  return After::next;
+}
+
 void Translator::store_number(llvm::Value* to, Number n) {
   store(b_.getInt8(static_cast<uint8_t>(tag_of(n.kind))), to, kTagAt);
   store(as_bits(n), to, kBitsAt);
@@ -288,6 +313,7 @@ llvm::Value* Translator::place_of(const Site& x, const ir::PlacePath& path, cons
     like = &now_->globals->names.at(slot);
     return at(load(ptr_, address(&now_->globals->names.entries()), 0), entry_at(slot));
   }
+  if (path.root == ir::PlacePath::Root::cell && path.steps.empty()) return value_of_cell(ops[0].at, like);
   if (!of_value || path.steps.empty()) return nullptr;
   const RegType root = type(ops[0].at);
   if (path.steps.size() == 1 && !path.steps[0].is_item) {

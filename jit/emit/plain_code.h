@@ -78,6 +78,8 @@ class Translation {
   Entry entry() const { return entry_.load(std::memory_order_acquire); }
   /// Of how much nothing was known; a later translation may know more.
   size_t unknown = 0;
+  /// So little that it takes no time to compile it well.
+  bool small = false;
   /// The code generator does not take it.
   bool failed() const { return failed_.load(std::memory_order_acquire); }
 

@@ -36,6 +36,10 @@ bool Translator::run(const runtime::Function* closure, const Code& code, runtime
     }
   }
   types_ = types;
+  if (pc == 0) o.params = types;
+  hot_ = {pc, static_cast<uint32_t>(code.instrs.size())};
+  for (uint32_t i = pc; pc > 0 && i < code.instrs.size(); ++i)
+    if (code.instrs[i].op == I::jump_back && code.instrs[i].dst == static_cast<int32_t>(pc)) hot_.second = i;
   in_memory(types);
   for (size_t r = 0; r < types.size(); ++r)
     if (types[r].kind == Kind::held && types[r].object)
@@ -110,6 +114,7 @@ bool Translator::finish_all() {
       more = true;
     }
     if (more) continue;
+    if (!results_moved_) guess_results();
     for (Body& body : bodies_) {  // nothing goes on without the kind of a result: those calls are left
       if (body.waiting.empty()) continue;
       std::swap(body.todo, body.waiting);
@@ -122,6 +127,19 @@ bool Translator::finish_all() {
   for (Body& body : bodies_)
     for (const auto& [key, tail] : body.tails) finish_tail(body, tail);
   return count_ <= kMostBlocks;
+}
+
+// A recursive function may wait for its own result: the version for a tree's node has no return before its calls, the
+// version for None has one. It is taken to give what that gives; another kind is looked at by the caller.
+void Translator::guess_results() {
+  for (Body& body : bodies_) {
+    if (body.outer || body.gives) continue;
+    for (const Body& other : bodies_) {
+      if (other.outer || other.closure != body.closure || !other.gives) continue;
+      body.gives = other.gives, results_moved_ = true;
+      break;
+    }
+  }
 }
 
 void Translator::let_go(llvm::Value* reg) {
@@ -293,6 +311,7 @@ std::shared_ptr<Translation> translate(Session& s, std::shared_ptr<backends::Hos
   Translator& t = out->translator();
   const bool made = t.run(closure, code, globals, pc, types, live, now) && t.gains();
   out->unknown = t.unknown();
+  out->small = t.is_small();
   kept = t.take_kept();
   return made ? out : nullptr;
 }

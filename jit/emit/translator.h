@@ -43,6 +43,7 @@ constexpr size_t kMostVersions = 6;  // of one place
 constexpr size_t kMostBlocks = 600;
 constexpr size_t kMostFunctions = 32;
 constexpr size_t kWorthACall = 16;            // instructions: what entering a translation takes
+constexpr unsigned kSmall = 1000;             // instructions of LLVM's: compiled well in some 20 ms
 constexpr int64_t kExact = int64_t{1} << 53;  // below this a float holds every int
 constexpr uint64_t kTagAt = 0, kBitsAt = 8, kKindAt = offsetof(runtime::ObjectHeader, kind);
 static_assert(sizeof(Value) == 16);
@@ -116,7 +117,11 @@ class Translator {
 
   /// How often nothing was known of what an instruction gives.
   size_t unknown() const { return unknown_; }
-  bool gains() const { return turns_ > 0 || bodies_.size() > 1 || instructions_ >= kWorthACall; }
+  /// An instruction of its own gains about what two steps lose.
+  bool gains() const {
+    return (turns_ > 0 || bodies_.size() > 1 || instructions_ >= kWorthACall) && native_ >= 2 * steps_;
+  }
+  bool is_small() const { return module_.getInstructionCount() < kSmall; }
   /// Ends what belongs to the session: the rest may be another thread's.
   std::vector<Value> take_kept() {
     examples_.clear();
@@ -134,6 +139,7 @@ class Translator {
   void open(Body& body);
 
   bool finish_all();
+  void guess_results();
 
   void work(Body& body) {
     now_ = &body;
@@ -334,6 +340,7 @@ class Translator {
   };
   void place(const Body::Todo& t);
   After instruction(const Instr& in, uint32_t pc);
+  size_t weight_of_step(const Instr& in) const;
   bool may_leave(const Instr& in) const;
   llvm::BasicBlock* bail();
   llvm::Value* requests();
@@ -359,6 +366,9 @@ class Translator {
   After fork(llvm::Value* cond, uint32_t if_true, uint32_t if_false);
   After jump(uint32_t pc);
   After move(const Instr& in);
+  llvm::Value* value_of_cell(int32_t a, const Value*& like);
+  After cell_get(const Instr& in);
+  After cell_set(const Instr& in);
   After global_get(const Instr& in);
   After global_set(const Instr& in);
   After attr_get(const Instr& in);
@@ -458,6 +468,9 @@ class Translator {
   const Value* frame_now_ = nullptr;
   size_t unknown_ = 0;
   size_t count_ = 0, turns_ = 0, instructions_ = 0;
+  size_t native_ = 0, steps_ = 0;  // of the hot loop, or of the function: instructions that have machine code, and not
+  std::pair<uint32_t, uint32_t> hot_;
+  bool is_hot(uint32_t pc) const { return !now_->outer || (pc >= hot_.first && pc <= hot_.second); }
   bool looked_ = false;  // for requests, behind the instruction
   bool unknown_results_ = false, results_moved_ = false;
 };

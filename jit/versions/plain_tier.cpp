@@ -17,8 +17,7 @@ using runtime::Outcome;
 
 namespace {
 
-constexpr size_t kMostOfPlace = 4;
-constexpr uint32_t kMostFailed = 2;
+constexpr size_t kMostOfPlace = 5;
 constexpr uint64_t kJudged = 256;  // runs
 // Of a table of instructions by registers: what is longer is no code that somebody wrote.
 constexpr size_t kMostBits = size_t{1} << 22;
@@ -87,9 +86,10 @@ const Tier::Version* Tier::version(Session& s, Frame& frame, Place& p, bool may_
   if (p.dropped) return nullptr;
   if (support::process_ends()) return nullptr;  // LLVM is not to be entered any more, nor what it made
   const auto known = std::ranges::find_if(p.versions, fits);
-  const bool again = known != p.versions.end() && known->code->unknown > 0 && ++known->uses == kVague;
-  if (known != p.versions.end() && (!again || p.failed >= kMostFailed)) return &*known;
-  if (!again && (!may_translate || p.versions.size() >= kMostOfPlace || p.failed >= kMostFailed)) return nullptr;
+  const bool found = known != p.versions.end();
+  const bool again = found && known->code && known->code->unknown > 0 && ++known->uses == kVague;
+  if (found && !again) return &*known;
+  if (!again && (!may_translate || p.versions.size() >= kMostOfPlace)) return nullptr;
   // A test waits for each: of the library's code one place in eight is enough.
   if (waits && p.code->of_library && (p.pc * 5 + p.code->instrs.size()) % 8 != 0) p.dropped = true;
   std::unique_ptr<Liveness>& lives = codes_.at(p.code).live;
@@ -107,28 +107,30 @@ const Tier::Version* Tier::version(Session& s, Frame& frame, Place& p, bool may_
                           frame.globals, p.pc, types, live, frame.regs, made.kept);
   note_time(p.code->function->qualname, "translate", start);
   if (again && (!made.code || made.code->unknown >= known->code->unknown)) return &*known;
-  if (!made.code) {
-    ++p.failed;
-    return nullptr;
-  }
   made.uses = again ? known->uses : 0;
   made.globals = frame.globals;
-  compile(made.code, (p.pc + p.code->instrs.size()) % 8 == 0);
   for (const RegType& t : types) made.kinds.push_back(t.kind);
+  if (!made.code) {  // nothing is gained for these kinds: they are not tried again
+    made.kept.clear();
+    p.versions.push_back(std::move(made));
+    return &p.versions.back();
+  }
+  compile(made.code, (p.pc + p.code->instrs.size()) % 8 == 0);
   if (again) p.old.push_back(std::exchange(*known, std::move(made)));  // a call may run in it
   if (!again) p.versions.push_back(std::move(made));
   return again ? &*known : &p.versions.back();
 }
 
-// Quickly first; well when that has been there for a while, and nothing else is to be compiled.
+// What is small well at once. The rest quickly first, and well when that has been there for a while, and nothing else is
+// to be compiled.
 void Tier::compile(const std::shared_ptr<Translation>& code, bool well_at_once) {
   if (waits) return well_at_once ? code->compile_well() : code->compile_quickly();
   if (!queue_) queue_ = std::make_unique<CompileQueue>(/*yields=*/true);
   queue_->push_first([code, bell = bell_] {
-    code->compile_quickly();
+    code->small ? code->compile_well() : code->compile_quickly();
     bell->ring();
   });
-  queue_->push(Well{*queue_, code, bell_});
+  if (!code->small) queue_->push(Well{*queue_, code, bell_});
 }
 
 // Ends at once where the process does, and stands back where something else is to be compiled.
@@ -158,7 +160,7 @@ bool Tier::hot_function(Session& s, Frame& frame) {
   Code& code = *runtime::frame_code(frame);
   if (code.calls < calls_before || !code.plain) return false;
   Place& p = place(code, 0);
-  if (!version(s, frame, p, true)) return false;
+  if (const Version* v = version(s, frame, p, true); !v || !v->code) return false;
   code.entry = &Tier::enter;
   code.entry_data = &p;
   return true;
@@ -174,6 +176,7 @@ Outcome Tier::enter(Session& s, Frame& frame, void* data, Value& result) {
     p.code->call_trigger = p.code->calls < 1000000 ? p.code->calls * 2 + 8 : UINT32_MAX;
     return Outcome::not_taken;
   }
+  if (!v->code) return Outcome::not_taken;
   const Entry entry = v->code->entry();
   if (!entry) {
     p.dropped = v->code->failed();
@@ -187,7 +190,7 @@ Outcome Tier::hot_loop(Session& s, Frame& frame, Value& result) {
   Code& code = *runtime::frame_code(frame);
   Place& p = place(code, static_cast<uint32_t>(frame.pc->dst));
   const Version* v = version(s, frame, p, ++p.looks >= looks_before);
-  const Entry entry = v ? v->code->entry() : nullptr;
+  const Entry entry = v && v->code ? v->code->entry() : nullptr;
   return entry ? run(s, frame, p, entry, result) : Outcome::not_taken;
 }
 

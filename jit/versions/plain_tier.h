@@ -40,8 +40,8 @@ class Tier {
   struct Version {
     std::vector<Kind> kinds;  // by register
     const runtime::Module* globals = nullptr;
-    std::shared_ptr<Translation> code;
-    std::vector<Value> kept;  // objects that it names
+    std::shared_ptr<Translation> code;  // null: nothing is gained for these kinds
+    std::vector<Value> kept;            // objects that it names
     uint32_t uses = 0;
   };
   // A function's entry or a loop's head.
@@ -50,7 +50,7 @@ class Tier {
     runtime::Code* code = nullptr;
     uint32_t pc = 0;
     std::vector<Version> versions, old;
-    uint32_t looks = 0, failed = 0;
+    uint32_t looks = 0;
     bool dropped = false;
     uint64_t runs = 0, left = 0;
   };
@@ -80,7 +80,7 @@ class Tier {
     CompileQueue& queue;
     std::shared_ptr<Translation> code;
     std::shared_ptr<Bell> bell;
-    Clock::time_point begins = Clock::now() + std::chrono::milliseconds(200);
+    Clock::time_point begins = Clock::now() + std::chrono::milliseconds(40);
     static constexpr std::chrono::milliseconds kTurn{6};
     void operator()() const;
   };
