@@ -114,6 +114,8 @@ Translator::After Translator::call_known(const Instr& in, const RegType& callee,
   if (callee.kind != Kind::known) return After::untranslated;
   if (callee.object->object_kind() == ObjectKind::function)
     return call_function(in, static_cast<const runtime::Function*>(callee.object), args, count, pc);
+  if (callee.object->object_kind() == ObjectKind::type && !static_cast<runtime::Type*>(callee.object)->builtin)
+    return call_class(in, static_cast<runtime::Type*>(callee.object), args, count, pc);
   return call_builtin(in, callee.object, args, count);
 }
 
@@ -279,11 +281,13 @@ static bool has_tensors(const runtime::Object* o) {
 }
 
 Translator::After Translator::call_function(const Instr& in, const runtime::Function* f, const Operand* args,
-                                            uint32_t count, uint32_t pc) {
+                                            uint32_t count, uint32_t pc, const New* made) {
   const Code* code = f->compiled;
-  if (!code || !code->plain || code->positional != count || !f->captures.empty()) return After::untranslated;
+  const uint32_t first = made ? 1 : 0;  // of the parameters, that the operands are for
+  if (!code || !code->plain || code->positional != count + first || !f->captures.empty()) return After::untranslated;
   if (code->of_library || (code->entry && code->entry != own_)) return After::untranslated;
   Types params;
+  if (made) params.push_back({Kind::held, made->like});
   for (uint32_t i = 0; i < count; ++i) {
     params.push_back(type(args[i].at));
     const RegType& t = params.back();
@@ -294,12 +298,14 @@ Translator::After Translator::call_function(const Instr& in, const runtime::Func
   Body* body = inner(f, params);
   if (!body) return After::untranslated;
   if (!body->gives) return unknown_results_ ? After::untranslated : After::waits;
+  if (made && body->gives->kind != Kind::none) return After::untranslated;
   llvm::Value* entry = load(ptr_, address(&code->entry), 0);  // another compiler may have taken it meanwhile
   check(b_.CreateOr(b_.CreateIsNull(entry), b_.CreateICmpEQ(entry, address(reinterpret_cast<const void*>(own_)))),
         bail());
   std::vector<llvm::Value*> values = {session()};
+  if (made) values.push_back(nullptr);
   for (uint32_t i = 0; i < count; ++i) {
-    const RegType& t = params[i];
+    const RegType& t = params[i + first];
     if (t.kind == Kind::held) {
       values.push_back(load(i64_, reg_at(args[i].at), kBitsAt));
     } else {
@@ -310,13 +316,19 @@ Translator::After Translator::call_function(const Instr& in, const runtime::Func
   }
   llvm::Value* depth = load(i32_, address(&s_.depth), 0);
   check(b_.CreateICmpSLT(depth, load(i32_, address(&s_.recursion_limit), 0)), bail());
+  if (made) {  // the function has a reference, and who made it has another
+    const auto* maker = reinterpret_cast<const void*>(&ouro_plain_new);
+    check(call(maker, i1_, {session(), address(made->type), made->at}), leave(before_, pc, true));
+    values[1] = load(i64_, made->at, kBitsAt);
+    count_up(b_.CreateIntToPtr(values[1], ptr_));
+  }
   b_.CreateStore(b_.CreateAdd(depth, b_.getInt32(1)), address(&s_.depth));
   for (uint32_t i = 0; i < count; ++i) {  // the function owns its arguments: one that dies here is handed over
-    if (params[i].kind != Kind::held) continue;
+    if (params[i + first].kind != Kind::held) continue;
     if (args[i].use == Use::dies)
       store(b_.getInt8(static_cast<uint8_t>(Tag::unbound)), reg_at(args[i].at), kTagAt);
     else
-      count_up(b_.CreateIntToPtr(values[i + 1], ptr_));
+      count_up(b_.CreateIntToPtr(values[i + first + 1], ptr_));
   }
   stand_at(pc);
   llvm::Value* r = b_.CreateCall(body->fn, values);
@@ -328,11 +340,13 @@ Translator::After Translator::call_function(const Instr& in, const runtime::Func
   const auto ip = b_.saveIP();
   const State at_call = state();
   b_.SetInsertPoint(other);
-  left_call(in, pc, status, args, count);
+  left_call(in, pc, status, args, count, made);
   restore(at_call);
   b_.restoreIP(ip);
   for (uint32_t i = 0; i < count; ++i) used(args[i].at, static_cast<uint8_t>(args[i].use));
-  if (body->gives->kind == Kind::held) {
+  if (made) {
+    constructed(in, *made, *body);
+  } else if (body->gives->kind == Kind::held) {
     release(in.dst);
     from_spare(in.dst);
     holds(in.dst, body->gives->object);
@@ -351,9 +365,40 @@ void Translator::from_spare(int32_t r) {
   store(b_.getInt8(static_cast<uint8_t>(Tag::unbound)), spare(), kTagAt);
 }
 
+// A class without a `__new__` of its own: its object is made here, and `__init__` is called as any function.
+Translator::After Translator::call_class(const Instr& in, runtime::Type* type, const Operand* args, uint32_t count,
+                                         uint32_t pc) {
+  Value init;
+  if (!type->shape || type->has_del || !runtime::plain_class(s_, type, init)) return After::untranslated;
+  const runtime::Function* f = init.as<runtime::Function>();
+  if (holds_objects(init)) return After::untranslated;
+  examples_.push_back(runtime::new_instance(s_, type));
+  const New made{type, examples_.back().as<runtime::Instance>(), two_words()};
+  keep(type);
+  return call_function(in, f, args, count, pc, &made);
+}
+
+// The register gets the object that was made.
+void Translator::constructed(const Instr& in, const New& made, const Body& body) {
+  release(in.dst);
+  store(load(i64_, made.at, kTagAt), reg_at(in.dst), kTagAt);
+  store(load(i64_, made.at, kBitsAt), reg_at(in.dst), kBitsAt);
+  holds(in.dst, body.made ? body.made : made.like);
+}
+
 // The called function gave something of another kind: 1, a value for the call's register, or 2, an exception.
-void Translator::left_call(const Instr& in, uint32_t pc, llvm::Value* status, const Operand* args, uint32_t count) {
+void Translator::left_call(const Instr& in, uint32_t pc, llvm::Value* status, const Operand* args, uint32_t count,
+                           const New* made) {
   llvm::BasicBlock* value = make();
+  if (made) {
+    let_go(made->at);
+    llvm::BasicBlock* raised = leave(before_, pc, true);
+    b_.CreateCondBr(b_.CreateICmpEQ(status, b_.getInt32(1)), value, raised);
+    b_.SetInsertPoint(value);
+    call(reinterpret_cast<const void*>(&ouro_plain_no_init), b_.getVoidTy(), {session(), spare()});
+    b_.CreateBr(raised);
+    return;
+  }
   b_.CreateCondBr(b_.CreateICmpEQ(status, b_.getInt32(1)), value, leave(before_, pc, true));
   b_.SetInsertPoint(value);
   for (uint32_t i = 0; i < count; ++i) used(args[i].at, static_cast<uint8_t>(args[i].use));

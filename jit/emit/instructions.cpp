@@ -37,7 +37,7 @@ std::optional<CmpOp> comparison_of(I op) {
 // Instructions behind which the interpreter looks for finalizers.
 bool lets_go(I op) {
   return op == I::rebind || op == I::update || op == I::global_set || op == I::call || op == I::call_loaded ||
-         op == I::call_method || op == I::attr_set || op == I::tuple_get;
+         op == I::call_method || op == I::attr_set || op == I::cell_set || op == I::tuple_get;
 }
 
 bool is_jump_on_comparison(I op) { return op >= I::if_not_eq && op < I::if_not_truth; }

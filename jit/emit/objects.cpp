@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "runtime/object/alloc.h"
+#include "runtime/object/ops.h"
+#include "runtime/protocol/lookup.h"
 
 namespace ouro::jit::plain {
 
@@ -61,9 +63,15 @@ Translator::After Translator::global_get(const Instr& in) {
 Translator::After Translator::global_set(const Instr& in) {
   const runtime::Cache& c = now_->code->sites[static_cast<size_t>(in.b)].cache;
   const Number n = number(in.a);
-  if (c.owner != now_->globals || !n) return After::untranslated;
+  const Operand value{in.a, static_cast<Use>(in.use_a)};
+  if (c.owner != now_->globals || !storable(value)) return After::untranslated;
   llvm::Value* to =
       at(load(ptr_, address(&now_->globals->names.entries()), 0), entry_at(static_cast<uint32_t>(c.slot)));
+  if (!n || now_->globals->names.at(static_cast<uint32_t>(c.slot)).is_object()) {
+    check(b_.CreateICmpNE(load(i8_, to, kTagAt), b_.getInt8(static_cast<uint8_t>(Tag::unbound))), bail());
+    store_value(to, value);
+    return After::next;
+  }
   llvm::Value* tag = load(i8_, to, kTagAt);
   check(b_.CreateICmpULT(b_.CreateSub(tag, b_.getInt8(1)), b_.getInt8(static_cast<uint8_t>(Tag::object) - 1)), bail());
   store_number(to, n);
@@ -88,8 +96,14 @@ Translator::After Translator::cell_get(const Instr& in) {
 Translator::After Translator::cell_set(const Instr& in) {
   const Value* like = nullptr;
   const Number n = number(in.b);
-  llvm::Value* to = n && in.use_a == static_cast<uint8_t>(Use::keep) ? value_of_cell(in.a, like) : nullptr;
-  if (!to || like->is_object()) return After::untranslated;
+  const Operand value{in.b, static_cast<Use>(in.use_b)};
+  const bool translated = storable(value) && in.use_a == static_cast<uint8_t>(Use::keep);
+  llvm::Value* to = translated ? value_of_cell(in.a, like) : nullptr;
+  if (!to) return After::untranslated;
+  if (!n || like->is_object()) {
+    store_value(to, value);
+    return After::next;
+  }
   check(b_.CreateICmpNE(load(i8_, to, kTagAt), b_.getInt8(static_cast<uint8_t>(Tag::object))), bail());
   store_number(to, n);
   used(in.b, in.use_b);
@@ -258,16 +272,106 @@ Translator::After Translator::attr_get(const Instr& in) {
   return load_value(from, m->names.at(slot), in, -1, 0) ? After::next : After::untranslated;
 }
 
+// A value that may stand anywhere as it is. (A tensor's buffer may be in use where it stands now.)
+bool Translator::storable(const Operand& v) const {
+  const RegType t = type(v.at);
+  const auto is_tensor = [&] { return t.object && t.object->object_kind() == ObjectKind::tensor; };
+  return is_unboxed(t.kind) || (t.kind == Kind::known && !is_tensor()) ||
+         (t.kind == Kind::held && v.at >= 0 && t.object && !is_tensor());
+}
+
+llvm::Value* Translator::two_words() {
+  llvm::IRBuilder<> at_entry(now_->entry, now_->entry->begin());
+  return at_entry.CreateAlloca(llvm::ArrayType::get(i64_, 2));
+}
+
+// The operand's value into memory. `fresh`: there is nothing yet; otherwise what is there is let go of afterwards.
+void Translator::store_value(llvm::Value* to, const Operand& v, bool fresh) {
+  const RegType t = type(v.at);
+  llvm::Value* old = nullptr;
+  if (!fresh) {
+    old = two_words();
+    store(load(i64_, to, kTagAt), old, kTagAt);
+    store(load(i64_, to, kBitsAt), old, kBitsAt);
+  }
+  if (t.kind == Kind::held) {
+    llvm::Value* bits = load(i64_, reg_at(v.at), kBitsAt);
+    store(b_.getInt8(static_cast<uint8_t>(Tag::object)), to, kTagAt);
+    store(bits, to, kBitsAt);
+    if (v.use == Use::dies) {
+      store(b_.getInt8(static_cast<uint8_t>(Tag::unbound)), reg_at(v.at), kTagAt);
+      types_[static_cast<size_t>(v.at)] = {};
+    } else {
+      count_up(b_.CreateIntToPtr(bits, ptr_));
+    }
+  } else if (t.kind == Kind::known) {
+    keep(t.object);
+    count_up(address(t.object));
+    store(b_.getInt8(static_cast<uint8_t>(Tag::object)), to, kTagAt);
+    store(b_.getInt64(reinterpret_cast<uint64_t>(t.object)), to, kBitsAt);
+    used(v.at, static_cast<uint8_t>(v.use));
+  } else {
+    store(b_.getInt8(static_cast<uint8_t>(tag_of(t.kind))), to, kTagAt);
+    store(bits(v.at), to, kBitsAt);
+    used(v.at, static_cast<uint8_t>(v.use));
+  }
+  if (old) let_go(old);
+}
+
 Translator::After Translator::attr_set(const Instr& in) {
   const Site& x = now_->code->sites[static_cast<size_t>(in.a)];
   const Operand *target = now_->code->operands.data() + x.first, *value = target + 1;
-  const runtime::Instance* i = x.cache.owner || target->use != Use::keep ? nullptr : met(type(target->at), x.cache);
-  const Number n = number(value->at);
-  if (!i || !n) return After::untranslated;
+  const runtime::Instance* i = target->at < 0 ? nullptr : met(type(target->at), x.cache);
+  if (!i || !storable(*value) || target->at == value->at) return After::untranslated;
+  if (x.cache.owner) return add_attribute(*target, *value, x.cache);
   llvm::Value* slot = slot_of(target->at, x.cache.slot);
-  check(b_.CreateICmpNE(load(i8_, slot, kTagAt), b_.getInt8(static_cast<uint8_t>(Tag::object))), bail());
-  store_number(slot, n);
-  used(value->at, static_cast<uint8_t>(value->use));
+  if (const Number n = number(value->at); n && !i->slots[x.cache.slot].is_object()) {
+    check(b_.CreateICmpNE(load(i8_, slot, kTagAt), b_.getInt8(static_cast<uint8_t>(Tag::object))), bail());
+    store_number(slot, n);
+    used(value->at, static_cast<uint8_t>(value->use));
+  } else {
+    store_value(slot, *value);
+  }
+  used(target->at, static_cast<uint8_t>(target->use));
+  return After::next;
+}
+
+// The instance gets one more slot, and the shape that the interpreter has found for it.
+Translator::After Translator::add_attribute(const Operand& target, const Operand& value, const runtime::Cache& c) {
+  auto* next = static_cast<runtime::Shape*>(const_cast<void*>(c.owner));
+  const auto* before = static_cast<const runtime::Instance*>(type(target.at).object);
+  if (before->shape->count != static_cast<uint32_t>(c.slot) || next->count != before->shape->count + 1)
+    return After::untranslated;
+  if (before->type->has_del) return After::untranslated;  // nobody is to see the end of an example
+  // The example of what it is then.
+  Value example_value = example(value.at);
+  if (example_value.is_unbound()) return After::untranslated;
+  Value like = runtime::new_instance(s_, const_cast<runtime::Type*>(before->type));
+  auto* after = like.as<runtime::Instance>();
+  runtime::grow_slots(after, next->count);
+  for (uint32_t i = 0; i < before->shape->count; ++i) new (after->slots + i) Value(before->slots[i]);
+  new (after->slots + c.slot) Value(std::move(example_value));
+  after->shape = next;
+  examples_.push_back(std::move(like));
+
+  llvm::Value* instance = instance_like(target.at);
+  llvm::BasicBlock *small = make(), *room = make();
+  llvm::Value* capacity = load(i32_, instance, offsetof(runtime::Instance, slot_capacity));
+  b_.CreateCondBr(b_.CreateICmpULT(capacity, b_.getInt32(next->count)), small, room);
+  b_.SetInsertPoint(small);
+  check(
+      call(reinterpret_cast<const void*>(&ouro_plain_grow_slots), i1_, {session(), instance, b_.getInt32(next->count)}),
+      leave(before_, at_, true));
+  b_.CreateBr(room);
+  b_.SetInsertPoint(room);
+  llvm::Value* slots = load(ptr_, instance, offsetof(runtime::Instance, slots));
+  store_value(at(slots, static_cast<uint64_t>(c.slot) * sizeof(Value)), value, /*fresh=*/true);
+  store(address(next), instance, offsetof(runtime::Instance, shape));
+  std::ranges::fill(classes_, nullptr);  // other registers may hold the same instance
+  holds(target.at, after);
+  classes_[static_cast<size_t>(target.at)] = next;
+  if (!now_->outer && target.at == 0) now_->made = after;
+  used(target.at, static_cast<uint8_t>(target.use));
   return After::next;
 }
 
@@ -349,7 +453,8 @@ Translator::After Translator::update(const Instr& in) {
   const Operand& last = ops[x.count - 1];
   const bool of_value = path.root == ir::PlacePath::Root::value;
   const Number value = number(last.at);
-  if (!value || x.count != path.arguments() || (of_value && ops[0].at != in.dst)) return After::untranslated;
+  if ((path.augmented ? !value : !storable(last)) || x.count != path.arguments()) return After::untranslated;
+  if (of_value && (ops[0].at != in.dst || ops[0].at == last.at)) return After::untranslated;
   const Value* like = nullptr;
   llvm::Value* slot = place_of(x, path, ops, like);
   if (!slot) return After::untranslated;
@@ -374,9 +479,16 @@ Translator::After Translator::update(const Instr& in) {
       store_number(slot, r);
   } else {
     if (path.loaded) return After::untranslated;
-    check(b_.CreateICmpULT(b_.CreateSub(tag, b_.getInt8(1)), b_.getInt8(static_cast<uint8_t>(Tag::object) - 1)),
-          bail());
-    store_number(slot, value);
+    if (value && !like->is_object()) {
+      check(b_.CreateICmpULT(b_.CreateSub(tag, b_.getInt8(1)), b_.getInt8(static_cast<uint8_t>(Tag::object) - 1)),
+            bail());
+      store_number(slot, value);
+    } else {
+      check(b_.CreateICmpNE(tag, b_.getInt8(static_cast<uint8_t>(Tag::unbound))), bail());
+      store_value(slot, last);
+      for (uint32_t i = of_value; i + 1 < x.count; ++i) used(ops[i].at, static_cast<uint8_t>(ops[i].use));
+      return After::next;
+    }
   }
   for (uint32_t i = of_value; i < x.count; ++i) used(ops[i].at, static_cast<uint8_t>(ops[i].use));
   return After::next;

@@ -10,6 +10,7 @@
 #include "runtime/object/operators.h"
 #include "runtime/object/ops.h"
 #include "runtime/object/quick_step.h"
+#include "runtime/protocol/lookup.h"
 
 namespace ouro::jit::plain {
 
@@ -156,6 +157,20 @@ bool ouro_plain_grow(Session* s, Value* list) {
   bool done = false;
   raising(*s, [&] { l->reserve(l->size + 1), done = true; });
   return done;
+}
+bool ouro_plain_new(Session* s, runtime::Type* type, Value* to) {
+  bool done = false;
+  raising(*s, [&] { new (to) Value(runtime::new_instance(*s, type)), done = true; });
+  return done;
+}
+bool ouro_plain_grow_slots(Session* s, runtime::Instance* instance, uint32_t count) {
+  bool done = false;
+  raising(*s, [&] { runtime::grow_slots(instance, count), done = true; });
+  return done;
+}
+void ouro_plain_no_init(Session* s, Value* given) {
+  const Value v = std::move(*given);
+  raising(*s, [&] { runtime::raise_wrong_init(*s, v); });
 }
 bool ouro_plain_append(Value* list, uint32_t tag, int64_t bits) {
   return with_memory([&] { list->as<runtime::List>()->push(number(tag, bits)); });

@@ -41,6 +41,12 @@ int32_t ouro_plain_slice(Session* s, runtime::Function* f, Value* regs, const ru
 int32_t ouro_plain_next(Session* s, runtime::Function* f, Value* regs, const runtime::Instr* in);
 /// Makes room for one more item in the list in a register. False: an exception is pending.
 bool ouro_plain_grow(Session* s, Value* list);
+/// A new object of a class, without attributes, into `to`. False: an exception is pending.
+bool ouro_plain_new(Session* s, runtime::Type* type, Value* to);
+/// Room for so many attributes. False: an exception is pending.
+bool ouro_plain_grow_slots(Session* s, runtime::Instance* instance, uint32_t count);
+/// Raises since an `__init__` gave something, which is let go of.
+void ouro_plain_no_init(Session* s, Value* given);
 /// The character of a text at an index. False: it has none there, or others than ASCII's.
 bool ouro_plain_char(Value* to, const Value* text, int64_t index);
 /// Appends a number, or what another register holds, to the list in a register. False: there is no memory for it.

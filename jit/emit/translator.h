@@ -100,6 +100,7 @@ struct Body {
   std::deque<Todo> todo, waiting;  // waiting: for the kind of an inner function's result
   std::vector<bool> leaders;
   std::optional<RegType> gives;
+  runtime::Object* made = nullptr;  // of a constructor's `__init__`: an example of the object behind its assignments
 };
 
 class Translator {
@@ -385,7 +386,16 @@ class Translator {
   void from_spare(int32_t r);
   After call_known(const Instr& in, const RegType& callee, const Operand* args, uint32_t count, uint32_t pc);
   After call_builtin(const Instr& in, runtime::Object* f, const Operand* args, uint32_t count);
-  After call_function(const Instr& in, const runtime::Function* f, const Operand* args, uint32_t count, uint32_t pc);
+  // The object that a constructor makes, for `__init__`: its class, and where its reference is meanwhile.
+  struct New {
+    runtime::Type* type;
+    runtime::Instance* like;
+    llvm::Value* at;
+  };
+  After call_function(const Instr& in, const runtime::Function* f, const Operand* args, uint32_t count, uint32_t pc,
+                      const New* made = nullptr);
+  void constructed(const Instr& in, const New& made, const Body& body);
+  After call_class(const Instr& in, runtime::Type* type, const Operand* args, uint32_t count, uint32_t pc);
   bool is_builtin(const runtime::Object* f, std::string_view name);
   static bool holds_objects(const Value& v);
   RegType module_member(const RegType& module, Symbol name);
@@ -398,8 +408,13 @@ class Translator {
   bool load_value(llvm::Value* from, const Value& like, const Instr& in, int32_t container, uint8_t use,
                   bool checked = false);
   void store_number(llvm::Value* to, Number n);
+  bool storable(const Operand& v) const;
+  void store_value(llvm::Value* to, const Operand& v, bool fresh = false);
+  After add_attribute(const Operand& target, const Operand& value, const runtime::Cache& c);
   Body* inner(const runtime::Function* f, const Types& params);
-  void left_call(const Instr& in, uint32_t pc, llvm::Value* status, const Operand* args, uint32_t count);
+  void left_call(const Instr& in, uint32_t pc, llvm::Value* status, const Operand* args, uint32_t count,
+                 const New* made);
+  llvm::Value* two_words();
   const runtime::Function* method_of(const RegType& receiver, Symbol name);
   const runtime::Native* native_method(const RegType& receiver, Symbol name);
   After method_get(const Instr& in);

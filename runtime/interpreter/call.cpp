@@ -322,6 +322,8 @@ bool push_placed(Session& s, Frame& fr, const Value& fv, const Value* self, cons
   return true;
 }
 
+}  // namespace
+
 // A class of scripts with nothing special about its making: the instance, and the __init__ to run in a frame.
 bool plain_class(Session& s, Type* t, Value& init) {
   if (t->builtin || t->is_exception || t->is_abc || t->layout != ObjectKind::instance) return false;
@@ -331,6 +333,12 @@ bool plain_class(Session& s, Type* t, Value& init) {
   init = find_dunder(s, t, Dunder::init_);
   return kind_of(init) == ObjectKind::function && !init.as<Function>()->code->is_generator;
 }
+
+void raise_wrong_init(Session& s, const Value& result) {
+  raise_type_error(s, "__init__() should return None, not '%s'", type_name(s, result).c_str());
+}
+
+namespace {
 
 void construct(Frame* init, Value instance) {
   init->instance = std::move(instance);

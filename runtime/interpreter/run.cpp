@@ -41,7 +41,7 @@ void add_error_traceback(Session& s, Frame& f) {
 
 bool check_constructed(Session& s, Frame* f, Value& result) {
   if (!result.is_none()) {
-    raise_type_error(s, "__init__() should return None, not '%s'", type_name(s, result).c_str());
+    raise_wrong_init(s, result);
     return false;
   }
   result = std::move(f->instance);

@@ -44,6 +44,10 @@ inline Value take_operand(Frame& f, Operand o) {
     r = Value();
 }
 
+/// Do calls of the class make a bare object, and call a script's `init` with it?
+bool plain_class(Session& s, Type* t, Value& init);
+/// Raises since an `__init__` gave something.
+void raise_wrong_init(Session& s, const Value& result);
 bool do_binary(Session& s, Frame& f, const Instr& in, BinOp op);
 bool do_inplace(Session& s, Frame& f, const Instr& in, BinOp op);
 bool do_unary(Session& s, Frame& f, const Instr& in, UnOp op);

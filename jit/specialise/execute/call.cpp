@@ -212,7 +212,9 @@ AVal Specialiser::call_type(const AVal& f, const std::vector<AVal>& args, const 
   if (init.is(AKind::closure) || dict) {
     std::vector<AVal> all{self};
     all.insert(all.end(), args.begin(), args.end());
-    call(init, all, keywords);
+    const AVal given = call(init, all, keywords);
+    if (!dict && !(given.is(AKind::known) && given.known.is_none()))
+      abandon(Reason::raises, "__init__() should return None");
   } else if ((!args.empty() && !tuple) || !keywords.empty()) {
     abandon(Reason::raises, fmt::format("{}() takes no arguments", t->text()));
   }
