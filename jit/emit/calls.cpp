@@ -190,6 +190,9 @@ Translator::After Translator::call_builtin(const Instr& in, runtime::Object* f, 
       llvm::Value* x = as_float(n[0]);
       check(b_.CreateFCmpOGE(x, llvm::ConstantFP::get(f64_, 0.0)), bail());
       r = {Kind::floating, b_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x)};
+    } else if (def.computes && count == 1 && gives == Kind::floating) {
+      r = {Kind::floating, call(reinterpret_cast<const void*>(def.computes), f64_, {as_float(n[0])})};
+      check(is_finite(r.v), bail());
     } else {
       llvm::IRBuilder<> at_entry(now_->entry, now_->entry->begin());
       llvm::Value* out = at_entry.CreateAlloca(i64_);

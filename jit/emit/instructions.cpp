@@ -395,6 +395,12 @@ void Translator::check_exact(Number n) {
   check(b_.CreateICmpULE(shifted, b_.getInt64(2 * kExact)), bail());
 }
 
+// What is not finite may be an error: the interpreter looks at it.
+llvm::Value* Translator::is_finite(llvm::Value* v) {
+  llvm::Value* size = b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, v);
+  return b_.CreateFCmpOLT(size, llvm::ConstantFP::getInfinity(f64_));
+}
+
 Translator::Number Translator::by_runtime(BinOp op, Number a, Number b) {
   const Kind gives = is_word(a.kind) && is_word(b.kind) ? Kind::integer : Kind::floating;
   llvm::IRBuilder<> at_entry(now_->entry, now_->entry->begin());
@@ -465,8 +471,14 @@ Translator::Number Translator::binary(BinOp op, Number a, Number b) {
       check(b_.CreateICmpULT(small, b_.getInt64(int64_t{1} << 32)), bail());
       return {Kind::integer, b_.CreateShl(a.v, b.v)};
     }
-    case BinOp::pow:
-      return by_runtime(op, a, b);
+    case BinOp::pow: {
+      if (words) return by_runtime(op, a, b);
+      constexpr double (*kPow)(double, double) = std::pow;
+      check_exact(a), check_exact(b);
+      const Number r{Kind::floating, call(reinterpret_cast<const void*>(kPow), f64_, {as_float(a), as_float(b)})};
+      check(is_finite(r.v), bail());
+      return r;
+    }
     default:
       return {};
   }

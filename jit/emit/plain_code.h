@@ -18,6 +18,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -68,6 +69,19 @@ enum class End : uint32_t { left, returned, raised };
 /// `regs`: the frame's registers. The result is written where it returned.
 using Entry = uint64_t (*)(Session* s, Value* regs, Value* result);
 
+/// The code generator, made when it is first used, which takes some milliseconds: by the thread that compiles.
+class LazyJit {
+ public:
+  explicit LazyJit(std::string cpu) : cpu_(std::move(cpu)) {}
+  /// Null: this machine's target cannot be set up.
+  const std::shared_ptr<backends::HostJit>& get();
+
+ private:
+  const std::string cpu_;
+  std::once_flag once_;
+  std::shared_ptr<backends::HostJit> jit_;
+};
+
 /// Code that is translated, and compiled: quickly first, then well, on any one thread.
 class Translation {
  public:
@@ -103,10 +117,9 @@ class Liveness {
 /// (no loop and no call of it is translated). `spare`: where a call leaves an object, or a value of an unexpected
 /// kind, for its caller. `own`: the entry of functions that are translated, which other functions' calls go around.
 /// `now`: the frame's registers, examples of what they will hold. `kept`: objects that the code names.
-std::shared_ptr<Translation> translate(Session& s, std::shared_ptr<backends::HostJit> jit, Value* spare,
-                                       runtime::EntryFn own, const runtime::Function* closure,
-                                       const runtime::Code& code, runtime::Module* globals, uint32_t pc,
-                                       const std::vector<RegType>& types, const Liveness& live, const Value* now,
-                                       std::vector<Value>& kept);
+std::shared_ptr<Translation> translate(Session& s, std::shared_ptr<LazyJit> jit, Value* spare, runtime::EntryFn own,
+                                       const runtime::Function* closure, const runtime::Code& code,
+                                       runtime::Module* globals, uint32_t pc, const std::vector<RegType>& types,
+                                       const Liveness& live, const Value* now, std::vector<Value>& kept);
 
 }  // namespace ouro::jit::plain

@@ -48,30 +48,35 @@ bool Translator::run(const runtime::Function* closure, const Code& code, runtime
   return finish_all();
 }
 
-void Translator::prepare(const backends::HostJit& jit, llvm::Module& module) {
+namespace {
+
+void prepare(const backends::HostJit& jit, llvm::Module& module) {
   const std::unique_ptr<llvm::TargetMachine> tm = jit.target_machine(2);
   if (!tm) return;
   module.setTargetTriple(tm->getTargetTriple().str());
   module.setDataLayout(tm->createDataLayout());
 }
 
+void run(llvm::legacy::FunctionPassManager& passes, llvm::Module& module) {
+  passes.doInitialization();
+  for (llvm::Function& f : module) passes.run(f);
+  passes.doFinalization();
+}
+
 // Registers become values, and that is all.
-std::string Translator::object_quickly(const backends::HostJit& jit, std::string& error) {
-  const std::unique_ptr<llvm::Module> copy = llvm::CloneModule(module_);
-  prepare(jit, *copy);
-  llvm::legacy::FunctionPassManager passes(copy.get());
+std::string object_quickly(const backends::HostJit& jit, llvm::Module& module, std::string& error) {
+  prepare(jit, module);
+  llvm::legacy::FunctionPassManager passes(&module);
   passes.add(llvm::createSROAPass());
   passes.add(llvm::createEarlyCSEPass());
   passes.add(llvm::createCFGSimplificationPass());
-  passes.doInitialization();
-  for (llvm::Function& f : *copy) passes.run(f);
-  passes.doFinalization();
-  return jit.compile(*copy, 0, error);
+  run(passes, module);
+  return jit.compile(module, 0, error);
 }
 
-std::string Translator::object_well(const backends::HostJit& jit, std::string& error) {
-  prepare(jit, module_);
-  llvm::legacy::FunctionPassManager passes(&module_);
+std::string object_well(const backends::HostJit& jit, llvm::Module& module, std::string& error) {
+  prepare(jit, module);
+  llvm::legacy::FunctionPassManager passes(&module);
   passes.add(llvm::createSROAPass());
   passes.add(llvm::createEarlyCSEPass());
   passes.add(llvm::createInstructionCombiningPass());
@@ -80,10 +85,15 @@ std::string Translator::object_well(const backends::HostJit& jit, std::string& e
   passes.add(llvm::createLICMPass());
   passes.add(llvm::createInstructionCombiningPass());
   passes.add(llvm::createCFGSimplificationPass());
-  passes.doInitialization();
-  for (llvm::Function& f : module_) passes.run(f);
-  passes.doFinalization();
-  return jit.compile(module_, 2, error);
+  run(passes, module);
+  return jit.compile(module, 2, error);
+}
+
+}  // namespace
+
+std::string Translator::object(const backends::HostJit& jit, bool well, std::string& error) {
+  if (well) return object_well(jit, module_, error);
+  return object_quickly(jit, *llvm::CloneModule(module_), error);
 }
 
 void Translator::open(Body& body) {
@@ -269,44 +279,52 @@ namespace {
 
 class Compiled : public Translation {
  public:
-  Compiled(Session& s, std::shared_ptr<backends::HostJit> jit, Value* spare, runtime::EntryFn own)
-      : jit_(std::move(jit)) {
+  Compiled(Session& s, std::shared_ptr<LazyJit> jit, Value* spare, runtime::EntryFn own) : jit_(std::move(jit)) {
     t_.emplace(s, spare, own);
   }
   ~Compiled() override {
     if (t_ && support::process_ends()) t_->leak();
   }
   Translator& translator() { return **t_; }
-  void compile_quickly() override { make(quick_, &Translator::object_quickly); }
+  void compile_quickly() override { make(quick_, false); }
   void compile_well() override {
-    make(well_, &Translator::object_well);
+    make(well_, true);
     t_.reset();  // its module is not needed any more
   }
 
  private:
-  void make(backends::CodeRef& code, std::string (Translator::*object_of)(const backends::HostJit&, std::string&)) {
+  void make(backends::CodeRef& code, bool well) {
     if (failed()) return;
     std::string error, object;
     Translator& t = **t_;
-    if (!backends::contain_llvm([&] { object = (t.*object_of)(*jit_, error); }, error)) t_->leak();
+    const std::shared_ptr<backends::HostJit>& jit = jit_->get();
+    if (jit && !backends::contain_llvm([&] { object = t.object(*jit, well, error); }, error)) t_->leak();
     const std::string name = "entry";
-    if (!object.empty()) code = jit_->link(object, std::span(&name, 1), error);
+    if (!object.empty()) code = jit->link(object, std::span(&name, 1), error);
     if (code)
       entry_.store(reinterpret_cast<Entry>(code->entry(0)), std::memory_order_release);
     else
       failed_.store(true, std::memory_order_release);
   }
-  const std::shared_ptr<backends::HostJit> jit_;
+  const std::shared_ptr<LazyJit> jit_;
   std::optional<backends::Discardable<Translator>> t_;
   backends::CodeRef quick_, well_;  // a call may run in the first one still
 };
 
 }  // namespace
 
-std::shared_ptr<Translation> translate(Session& s, std::shared_ptr<backends::HostJit> jit, Value* spare,
-                                       runtime::EntryFn own, const runtime::Function* closure, const Code& code,
-                                       runtime::Module* globals, uint32_t pc, const std::vector<RegType>& types,
-                                       const Liveness& live, const Value* now, std::vector<Value>& kept) {
+const std::shared_ptr<backends::HostJit>& LazyJit::get() {
+  std::call_once(once_, [this] {
+    std::string error;
+    jit_ = backends::HostJit::create(backends::detect_target(cpu_), error);
+  });
+  return jit_;
+}
+
+std::shared_ptr<Translation> translate(Session& s, std::shared_ptr<LazyJit> jit, Value* spare, runtime::EntryFn own,
+                                       const runtime::Function* closure, const Code& code, runtime::Module* globals,
+                                       uint32_t pc, const std::vector<RegType>& types, const Liveness& live,
+                                       const Value* now, std::vector<Value>& kept) {
   auto out = std::make_shared<Compiled>(s, std::move(jit), spare, own);
   Translator& t = out->translator();
   const bool made = t.run(closure, code, globals, pc, types, live, now) && t.gains();

@@ -130,9 +130,7 @@ class Translator {
   }
 
   // ---- translate.cpp, on any thread
-  void prepare(const backends::HostJit& jit, llvm::Module& module);
-  std::string object_quickly(const backends::HostJit& jit, std::string& error);
-  std::string object_well(const backends::HostJit& jit, std::string& error);
+  std::string object(const backends::HostJit& jit, bool well, std::string& error);
 
  private:
   // ---------------------------------------------------------------- bodies and places
@@ -359,6 +357,7 @@ class Translator {
   llvm::Value* as_float(Number n) { return n.kind == Kind::floating ? n.v : b_.CreateSIToFP(n.v, f64_); }
   llvm::Value* as_bits(Number n) { return n.kind == Kind::floating ? b_.CreateBitCast(n.v, i64_) : n.v; }
   void check_exact(Number n);
+  llvm::Value* is_finite(llvm::Value* v);
   Number binary(BinOp op, Number a, Number b);
   Number by_runtime(BinOp op, Number a, Number b);
   llvm::Value* compare(CmpOp op, int32_t a, int32_t b);

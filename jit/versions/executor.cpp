@@ -116,12 +116,7 @@ JitExecutor::JitExecutor(Session& s)
       stress_exits_(std::getenv("OURO_STRESS_EXITS") != nullptr),
       stress_slices_(std::getenv("OURO_STRESS_SLICES") != nullptr),
       everything_(asked_for_everything()),
-      plain_(s, [this]() -> std::shared_ptr<backends::HostJit> {
-        std::string error;
-        const auto host =
-            std::dynamic_pointer_cast<backends::HostBackend>(backend(session_, runtime::DeviceId::cpu, error));
-        return host ? host->jit() : nullptr;
-      }) {
+      plain_(s) {
   if (const char* ms = std::getenv("OURO_COMPILE_AFTER")) compile_after = std::chrono::milliseconds(std::atoi(ms));
   if (compile_after.count() == 0) {  // tests
     plain_.calls_before = 3;

@@ -40,9 +40,7 @@ RegType type_here(const Value& v, bool live) {
 
 }  // namespace
 
-Tier::Tier(Session& s, std::function<std::shared_ptr<backends::HostJit>()> jit) : s_(s), jit_(std::move(jit)) {
-  bell_->session = &s;
-}
+Tier::Tier(Session& s) : s_(s) { bell_->session = &s; }
 Tier::~Tier() {
   {
     std::scoped_lock hold(bell_->lock);
@@ -102,9 +100,9 @@ const Tier::Version* Tier::version(Session& s, Frame& frame, Place& p, bool may_
   runtime::MemoryUnlimited unlimited(s.memory);
   const auto start = std::chrono::steady_clock::now();
   Version made;
-  if (std::shared_ptr<backends::HostJit> jit = jit_())
-    made.code = translate(s, std::move(jit), &spare_, &Tier::enter, runtime::frame_closure(frame), *p.code,
-                          frame.globals, p.pc, types, live, frame.regs, made.kept);
+  if (!jit_) jit_ = std::make_shared<LazyJit>(s.options.cpu);
+  made.code = translate(s, jit_, &spare_, &Tier::enter, runtime::frame_closure(frame), *p.code, frame.globals, p.pc,
+                        types, live, frame.regs, made.kept);
   note_time(p.code->function->qualname, "translate", start);
   if (again && (!made.code || made.code->unknown >= known->code->unknown)) return &*known;
   made.uses = again ? known->uses : 0;
@@ -121,8 +119,8 @@ const Tier::Version* Tier::version(Session& s, Frame& frame, Place& p, bool may_
   return again ? &*known : &p.versions.back();
 }
 
-// What is small well at once. The rest quickly first, and well when that has been there for a while, and nothing else is
-// to be compiled.
+// What is small well at once. The rest quickly first, and well when that has been there for a while, and nothing else
+// is to be compiled.
 void Tier::compile(const std::shared_ptr<Translation>& code, bool well_at_once) {
   if (waits) return well_at_once ? code->compile_well() : code->compile_quickly();
   if (!queue_) queue_ = std::make_unique<CompileQueue>(/*yields=*/true);

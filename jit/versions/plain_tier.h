@@ -22,7 +22,7 @@ namespace ouro::jit::plain {
 class Tier {
  public:
   /// `jit`: the code generator, made when first needed; null where there is none.
-  Tier(Session& s, std::function<std::shared_ptr<backends::HostJit>()> jit);
+  explicit Tier(Session& s);
   ~Tier();
   Tier(const Tier&) = delete;
   Tier& operator=(const Tier&) = delete;
@@ -67,7 +67,7 @@ class Tier {
   runtime::Outcome run(Session& s, runtime::Frame& frame, Place& p, Entry entry, Value& result);
 
   Session& s_;
-  std::function<std::shared_ptr<backends::HostJit>()> jit_;
+  std::shared_ptr<LazyJit> jit_;  // made for the options of the first translation
   // Through which the compiler's thread tells the session, as long as there is one.
   struct Bell {
     std::mutex lock;

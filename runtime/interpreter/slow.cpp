@@ -123,7 +123,7 @@ bool do_attr_get(Session& s, Frame& f, const Instr& in) {
   if (Instance* i = kind_of(a) == ObjectKind::instance ? a.as<Instance>() : nullptr;
       i && i->shape && !i->type->has_getattribute) {
     int slot = i->shape->find(name);
-    if (slot >= 0 && !is_data_descriptor(s, type_lookup(s, i->type, name))) {
+    if (slot >= 0 && is_own_attribute(s, i->type, name)) {
       Cache& c = x.cache;
       c.key = i->shape->id;
       c.type_key = i->type->version;
@@ -158,7 +158,7 @@ bool do_attr_set(Session& s, Frame& f, const Instr& in) {
     Shape* before = i ? i->shape : nullptr;
     Value keep = a, v = operand(f, value->at);
     if (!set_attr(s, keep, name, v)) return false;
-    if (before && i->shape && !i->type->has_setattr && !is_data_descriptor(s, type_lookup(s, i->type, name))) {
+    if (before && i->shape && !i->type->has_setattr && is_own_attribute(s, i->type, name)) {
       c.key = before->id;
       c.type_key = i->type->version;
       c.slot = i->shape->find(name);

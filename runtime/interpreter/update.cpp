@@ -19,10 +19,9 @@ namespace {
 // Where an instance has its own attribute, in which no script notices a write; else null.
 Value* own_slot(Session& s, Instance* i, Symbol name) {
   if (i->type->has_setattr) return nullptr;
-  const Value d = type_lookup(s, i->type, name);
-  if (kind_of(d) != ObjectKind::member && is_data_descriptor(s, d)) return nullptr;
+  if (!is_own_attribute(s, i->type, name)) return nullptr;
   if (Value* slot = instance_slot(s, i, name)) return slot;
-  if (i->shape || !i->dict.is_object() || kind_of(d) == ObjectKind::member) return nullptr;
+  if (i->shape || !i->dict.is_object() || kind_of(type_lookup(s, i->type, name)) == ObjectKind::member) return nullptr;
   bool asks = false;
   Dict::Entry* e = dict_plain_entry(i->dict.as<Dict>(), s.str(name), asks);
   return e ? &e->value : nullptr;
@@ -387,7 +386,7 @@ bool fast_deep_update(Session& s, Frame& f, const Instr& in, const Site& x, cons
     } else {
       Instance* i = kind_of(*slot) == ObjectKind::instance ? slot->as<Instance>() : nullptr;
       int at = i && i->shape && !i->type->has_setattr && !i->type->has_getattribute ? i->shape->find(step.attr) : -1;
-      if (at < 0 || is_data_descriptor(s, type_lookup(s, i->type, step.attr))) return false;
+      if (at < 0 || !is_own_attribute(s, i->type, step.attr)) return false;
       slot = &i->slots[at];
     }
     if (!slot || kind_of(*slot) == ObjectKind::tensor || slot->is_unbound()) return false;
@@ -460,8 +459,7 @@ bool fast_update(Session& s, Frame& f, const Instr& in) {
     if (i->shape->id != c.key || i->type->version != c.type_key) {
       Symbol name = path.steps[0].attr;
       int at = i->shape->find(name);
-      if (at < 0 || i->type->has_setattr || i->type->has_getattribute ||
-          is_data_descriptor(s, type_lookup(s, i->type, name)))
+      if (at < 0 || i->type->has_setattr || i->type->has_getattribute || !is_own_attribute(s, i->type, name))
         return false;
       c.key = i->shape->id;
       c.type_key = i->type->version;

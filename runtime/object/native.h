@@ -57,6 +57,8 @@ struct NativeDef {
   NativeOne one = nullptr;
   NativeTwo two = nullptr;
   NativeThree three = nullptr;
+  /// What it gives for a finite float, where that is finite.
+  double (*computes)(double) = nullptr;
 };
 
 }  // namespace ouro::runtime

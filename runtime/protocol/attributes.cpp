@@ -26,6 +26,12 @@ Type* hooks_of(Session& s, const Value& v) {
 
 }  // namespace
 
+bool is_own_attribute(Session& s, Type* t, Symbol name) {
+  const Value d = type_lookup(s, t, name);
+  if (const auto* m = cast_exact<Member>(d)) return m->name == name && is_subtype(t, m->owner);
+  return !is_data_descriptor(s, d);
+}
+
 bool is_data_descriptor(Session& s, const Value& d) {
   switch (kind_of(d)) {
     case ObjectKind::property:

@@ -6,6 +6,9 @@
 namespace ouro::runtime {
 
 bool is_data_descriptor(Session& s, const Value& d);
+/// Does what instances have under this name stand in their slots, with no descriptor of a script before it? Of names in
+/// `__slots__`, too.
+bool is_own_attribute(Session& s, Type* t, Symbol name);
 // A built-in method that is not bound yet: found in a class, it is called with the receiver first.
 inline bool takes_receiver(const Native* n) { return n->owner && n->self.is_unbound(); }
 // `d`, found in class `owner`, as an attribute of `self`; with `self` unbound, of the class itself.

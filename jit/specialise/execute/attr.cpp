@@ -256,7 +256,9 @@ AVal Specialiser::lookup_attr(const AVal& a, Symbol name) {
     if (cls_attr.is(AKind::known)) {
       if (runtime::cast_exact<runtime::Property>(cls_attr.known))  // whose AttributeError __getattr__ may answer
         return t->has_getattr ? loaded_by_text(a, name) : bind_descriptor(cls_attr, a);
-      if (runtime::cast_exact<runtime::Member>(cls_attr.known)) return own_attribute(a, name);
+      if (runtime::cast_exact<runtime::Member>(cls_attr.known))  // one that stands here under another name reads that
+        return runtime::is_own_attribute(session, const_cast<runtime::Type*>(t), name) ? own_attribute(a, name)
+                                                                                       : loaded_by_text(a, name);
     }
     AVal own = own_attribute(a, name);
     if (!own.is(AKind::unbound)) {
@@ -423,7 +425,9 @@ void Specialiser::set_attr(const AVal& a, Symbol name, AVal v) {
     abandon(Reason::unknown_object, fmt::format("assignment to attribute {}", name.text()));
   auto* t = read(a.heap).cls.as<runtime::Type>();
   AVal d = class_lookup(a, name);
-  if (t->has_setattr || is_instance(d)) {
+  const bool moved = d.is(AKind::known) && kind_of(d.known) == ObjectKind::member &&
+                     !runtime::is_own_attribute(session, const_cast<runtime::Type*>(t), name);
+  if (t->has_setattr || is_instance(d) || moved) {
     by_protocol("store", prim::attr_set, {a, AVal::of(session.str(name)), v}, {a, v}, name.id());
     return;
   }
