@@ -105,7 +105,7 @@ class Maker:
                              f"({o} + {e()}).x", f"({o} < {self.pick('p', 'objects[0]', e())})", f"{o}.pair[{self.pick('0', '1')}]",
                              f"counts[{w}]", f"counts.get({w}, {e()})", f"({w} in counts)", f"len({w})", f"len({w} + {w})", f"ord({w}[{self.pick('0', '-1', 'i')}])",
                              f"({w} == {w})", f"({w}[{self.pick('0', '1')}:] + 'q')", f"pairs[i % 3][{self.pick('0', '1')}]", f"({e()}, {e()})[{self.pick('0', '1', 'i % 2')}]",
-                             f"[{e()}, {e()}][-1]", f"sum([u for u, _ in pairs])", f"f'{{{self.pick(*VARS)}}}{{i}}'", "D() and 1", f"isinstance({self.pick(*VARS)}, int)",
+                             f"[{e()}, {e()}][-1]", f"sum([u for u, _ in pairs])", f"f'{{{self.pick(*VARS)}}}{{i}}'", "(D() and 1)", f"isinstance({self.pick(*VARS)}, int)",
                              f"(lambda u: u)({e()})", f"words[i % 5].upper()", f"[{e()} for v in ints][0]", f"{o}.next.x", f"kept({e()}, {e()}, c={e()})")
         if k < 9:
             op = self.pick('+', '-', '*', '+', '-', '*', '/', '//', '%')  # products of variables grow beyond all bounds
