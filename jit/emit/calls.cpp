@@ -219,12 +219,13 @@ Body* Translator::inner(const runtime::Function* f, const Types& params) {
   const auto key = key_of_arguments(params);
   for (Body& b : bodies_)
     if (!b.outer && b.closure == f && key_of_arguments(b.params) == key) return &b;
-  if (bodies_.size() > kMostFunctions) return nullptr;
+  if (bodies_.size() > kMostFunctions || alone_->contains(f->compiled)) return nullptr;
   Body* caller = now_;
   const auto ip = b_.saveIP();
   Body& body = bodies_.emplace_back();
   body.closure = f, body.code = f->compiled, body.globals = f->globals.as<runtime::Module>(), body.params = params;
   body.live = &lives_.emplace_back(*f->compiled);
+  body.leaves = &leaves_->emplace_back(Leaves{.code = f->compiled});
   keep(const_cast<runtime::Function*>(f));
   std::vector<llvm::Type*> types = {ptr_};
   for (const RegType& t : params) types.push_back(t.kind == Kind::floating ? f64_ : i64_);

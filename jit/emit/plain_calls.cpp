@@ -2,7 +2,9 @@
 
 #include <new>
 #include <stdexcept>
+#include <utility>
 
+#include "jit/emit/plain_code.h"
 #include "runtime/interpreter/slow.h"
 #include "runtime/object/alloc.h"
 #include "runtime/object/exception.h"
@@ -183,7 +185,14 @@ bool ouro_plain_append_held(Value* list, Value* item, bool dies) {
   });
 }
 
-uint32_t ouro_plain_leave(Session* s, runtime::Function* f, uint32_t pc, Value* regs, Value* out, bool raises) {
+uint32_t ouro_plain_leave(Session* s, runtime::Function* f, uint32_t pc, Value* regs, Value* out, bool raises,
+                          Leaves* leaves) {
+  if (++leaves->count % Leaves::kMany == 0) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - leaves->since < Leaves::kShort && !std::exchange(leaves->often, true))
+      s->poll.fetch_or(Session::kTranslated);  // the loop asks for other code
+    leaves->since = now;
+  }
   const uint32_t n = runtime::compiled(*s, f)->nregs;
   --s->depth;  // the caller has counted the call, and so does the frame
   Value result = Value::error();

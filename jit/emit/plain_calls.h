@@ -8,6 +8,7 @@
 
 namespace ouro::jit::plain {
 
+struct Leaves;
 using runtime::Session;
 using runtime::Value;
 
@@ -55,7 +56,8 @@ bool ouro_plain_append_held(Value* list, Value* item, bool dies);
 /// A call without a frame is left: makes the frame, with these registers (`regs`, whose references it takes), at the
 /// instruction, and interprets the rest of it. 1: the result is in `out`; 2: an exception is pending. `raises`: the
 /// pending exception is raised there.
-uint32_t ouro_plain_leave(Session* s, runtime::Function* f, uint32_t pc, Value* regs, Value* out, bool raises);
+uint32_t ouro_plain_leave(Session* s, runtime::Function* f, uint32_t pc, Value* regs, Value* out, bool raises,
+                          Leaves* leaves);
 }
 
 }  // namespace ouro::jit::plain

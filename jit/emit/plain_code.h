@@ -16,10 +16,13 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "backends/host/jit.h"
@@ -82,6 +85,17 @@ class LazyJit {
   std::shared_ptr<backends::HostJit> jit_;
 };
 
+/// How often calls of one function that is translated with its caller are left in the middle: each then costs a frame
+/// and more. `often`: so often that it should be called by itself.
+struct Leaves {
+  const runtime::Code* code = nullptr;
+  uint32_t count = 0;
+  std::chrono::steady_clock::time_point since{};
+  bool often = false;
+  static constexpr uint32_t kMany = 1024;
+  static constexpr std::chrono::milliseconds kShort{10};
+};
+
 /// Code that is translated, and compiled: quickly first, then well, on any one thread.
 class Translation {
  public:
@@ -94,6 +108,7 @@ class Translation {
   size_t unknown = 0;
   /// So little that it takes no time to compile it well.
   bool small = false;
+  std::deque<Leaves> leaves;
   /// The code generator does not take it.
   bool failed() const { return failed_.load(std::memory_order_acquire); }
 
@@ -116,10 +131,12 @@ class Liveness {
 /// Translates from instruction `pc` on, for a frame of `code` whose registers are `types`. Null: nothing is gained
 /// (no loop and no call of it is translated). `spare`: where a call leaves an object, or a value of an unexpected
 /// kind, for its caller. `own`: the entry of functions that are translated, which other functions' calls go around.
-/// `now`: the frame's registers, examples of what they will hold. `kept`: objects that the code names.
+/// `now`: the frame's registers, examples of what they will hold. `kept`: objects that the code names. `alone`:
+/// functions that are not translated with their callers.
 std::shared_ptr<Translation> translate(Session& s, std::shared_ptr<LazyJit> jit, Value* spare, runtime::EntryFn own,
                                        const runtime::Function* closure, const runtime::Code& code,
                                        runtime::Module* globals, uint32_t pc, const std::vector<RegType>& types,
-                                       const Liveness& live, const Value* now, std::vector<Value>& kept);
+                                       const Liveness& live, const Value* now, std::vector<Value>& kept,
+                                       const std::unordered_set<const runtime::Code*>& alone);
 
 }  // namespace ouro::jit::plain

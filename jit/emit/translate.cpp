@@ -248,7 +248,8 @@ void Translator::finish_tail(Body& body, const Body::Tail& tail) {
   if (body.outer) return end(tail.raises ? End::raised : End::left, tail.pc);
   // A frame does the rest of the call.
   llvm::Value* how = call(reinterpret_cast<const void*>(&ouro_plain_leave), i32_,
-                          {session(), address(body.closure), tail.pc, body.spilled, spare(), b_.getInt1(tail.raises)});
+                          {session(), address(body.closure), tail.pc, body.spilled, spare(), b_.getInt1(tail.raises),
+                           address(body.leaves)});
   if (!body.gives) return give(b_.getInt64(0), how);
   if (body.gives->kind == Kind::held && !body.gives->object)  // anything
     return give(b_.getInt64(0), b_.CreateSelect(b_.CreateICmpEQ(how, b_.getInt32(1)), b_.getInt32(0), how));
@@ -324,9 +325,11 @@ const std::shared_ptr<backends::HostJit>& LazyJit::get() {
 std::shared_ptr<Translation> translate(Session& s, std::shared_ptr<LazyJit> jit, Value* spare, runtime::EntryFn own,
                                        const runtime::Function* closure, const Code& code, runtime::Module* globals,
                                        uint32_t pc, const std::vector<RegType>& types, const Liveness& live,
-                                       const Value* now, std::vector<Value>& kept) {
+                                       const Value* now, std::vector<Value>& kept,
+                                       const std::unordered_set<const Code*>& alone) {
   auto out = std::make_shared<Compiled>(s, std::move(jit), spare, own);
   Translator& t = out->translator();
+  t.watch(&out->leaves, &alone);
   const bool made = t.run(closure, code, globals, pc, types, live, now) && t.gains();
   out->unknown = t.unknown();
   out->small = t.is_small();

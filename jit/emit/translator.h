@@ -100,6 +100,7 @@ struct Body {
   std::deque<Todo> todo, waiting;  // waiting: for the kind of an inner function's result
   std::vector<bool> leaders;
   std::optional<RegType> gives;
+  Leaves* leaves = nullptr;         // of an inner one
   runtime::Object* made = nullptr;  // of a constructor's `__init__`: an example of the object behind its assignments
 };
 
@@ -116,6 +117,9 @@ class Translator {
   bool run(const runtime::Function* closure, const Code& code, runtime::Module* globals, uint32_t pc,
            const Types& types, const Liveness& live, const Value* now);
 
+  void watch(std::deque<Leaves>* leaves, const std::unordered_set<const Code*>* alone) {
+    leaves_ = leaves, alone_ = alone;
+  }
   /// How often nothing was known of what an instruction gives.
   size_t unknown() const { return unknown_; }
   /// An instruction of its own gains about what two steps lose.
@@ -477,6 +481,8 @@ class Translator {
   Types before_;  // as they were before its instruction
   uint32_t at_ = 0;
   llvm::BasicBlock* bail_ = nullptr;
+  std::deque<Leaves>* leaves_ = nullptr;
+  const std::unordered_set<const Code*>* alone_ = nullptr;
   std::vector<Value> kept_, examples_;
   std::vector<runtime::Instance*> instances_;  // examples that were met
   const Value* frame_now_ = nullptr;

@@ -83,7 +83,13 @@ const Tier::Version* Tier::version(Session& s, Frame& frame, Place& p, bool may_
   };
   if (p.dropped) return nullptr;
   if (support::process_ends()) return nullptr;  // LLVM is not to be entered any more, nor what it made
-  const auto known = std::ranges::find_if(p.versions, fits);
+  auto known = std::ranges::find_if(p.versions, fits);
+  if (known != p.versions.end() && known->code && leaves_often(*known->code)) {
+    p.old.push_back(std::move(*known));  // a call may run in it
+    p.versions.erase(known);
+    known = p.versions.end();
+    may_translate = true;
+  }
   const bool found = known != p.versions.end();
   const bool again = found && known->code && known->code->unknown > 0 && ++known->uses == kVague;
   if (found && !again) return &*known;
@@ -102,7 +108,7 @@ const Tier::Version* Tier::version(Session& s, Frame& frame, Place& p, bool may_
   Version made;
   if (!jit_) jit_ = std::make_shared<LazyJit>(s.options.cpu);
   made.code = translate(s, jit_, &spare_, &Tier::enter, runtime::frame_closure(frame), *p.code, frame.globals, p.pc,
-                        types, live, frame.regs, made.kept);
+                        types, live, frame.regs, made.kept, alone_);
   note_time(p.code->function->qualname, "translate", start);
   if (again && (!made.code || made.code->unknown >= known->code->unknown)) return &*known;
   made.uses = again ? known->uses : 0;
@@ -117,6 +123,14 @@ const Tier::Version* Tier::version(Session& s, Frame& frame, Place& p, bool may_
   if (again) p.old.push_back(std::exchange(*known, std::move(made)));  // a call may run in it
   if (!again) p.versions.push_back(std::move(made));
   return again ? &*known : &p.versions.back();
+}
+
+// Functions whose calls are left in the middle all the time are called by themselves from now on.
+bool Tier::leaves_often(const Translation& code) {
+  bool any = false;
+  for (const Leaves& l : code.leaves)
+    if (l.often) any = true, alone_.insert(l.code);
+  return any;
 }
 
 // What is small well at once. The rest quickly first, and well when that has been there for a while, and nothing else

@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "jit/emit/plain_code.h"
@@ -63,6 +64,7 @@ class Tier {
   Place& place(runtime::Code& code, uint32_t pc);
   void drop_dead();
   const Version* version(Session& s, runtime::Frame& frame, Place& p, bool may_translate);
+  bool leaves_often(const Translation& code);
   void compile(const std::shared_ptr<Translation>& code, bool well_at_once);
   runtime::Outcome run(Session& s, runtime::Frame& frame, Place& p, Entry entry, Value& result);
 
@@ -87,7 +89,8 @@ class Tier {
   std::shared_ptr<Bell> bell_ = std::make_shared<Bell>();
   std::unique_ptr<CompileQueue> queue_;
   std::unordered_map<const runtime::Code*, OfCode> codes_;
-  size_t most_codes_ = kFewCodes;  // until the dead ones are dropped
+  std::unordered_set<const runtime::Code*> alone_;  // functions that are not translated with their callers
+  size_t most_codes_ = kFewCodes;                   // until the dead ones are dropped
   static constexpr size_t kFewCodes = 16;
   Value spare_;
 };

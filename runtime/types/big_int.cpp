@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "runtime/object/alloc.h"
@@ -72,16 +74,60 @@ Value finish(Mp& m) {
 #define OURO_MP(expr) \
   if ((expr) != MP_OKAY) return out_of_memory(s)
 
-Value from_i128(__int128 x) {
-  if (x >= INT64_MIN && x <= INT64_MAX) return Value::integer(static_cast<int64_t>(x));
-  Mp m(3);
-  bool negative = x < 0;
-  unsigned __int128 u = negative ? -static_cast<unsigned __int128>(x) : static_cast<unsigned __int128>(x);
-  int n = 0;
-  for (; u; u >>= kDigitBits) m.v.dp[n++] = static_cast<mp_digit>(u & MP_MASK);
-  m.v.used = n;
-  m.v.sign = negative ? MP_NEG : MP_ZPOS;
+using U128 = unsigned __int128;
+
+// What most ints are that are more than a word: a magnitude of up to 128 bits. They are calculated without libtommath.
+struct Short {
+  U128 magnitude = 0;
+  bool negative = false;
+};
+
+bool is_short(const Value& v, Short& out) {
+  if (is_word(v)) {
+    out = {magnitude(word_of(v)), word_of(v) < 0};
+    return true;
+  }
+  const mp_int& m = mp_of(v);
+  if (m.used > 3 || (m.used == 3 && m.dp[2] >> (128 - 2 * kDigitBits))) return false;
+  out = {m.dp[0], m.sign == MP_NEG};
+  for (int i = 1; i < m.used; ++i) out.magnitude |= static_cast<U128>(m.dp[i]) << (i * kDigitBits);
+  return true;
+}
+
+Value from_short(const Short& x) {
+  if (x.magnitude <= static_cast<uint64_t>(INT64_MAX) + x.negative) {
+    const auto m = static_cast<uint64_t>(x.magnitude);
+    return Value::integer(static_cast<int64_t>(x.negative ? 0 - m : m));
+  }
+  constexpr int kDigits = 3;
+  mp_int v{};
+  v.dp = static_cast<mp_digit*>(std::malloc(kDigits * sizeof(mp_digit)));  // libtommath frees it
+  if (!v.dp) throw std::bad_alloc();
+  v.alloc = kDigits;
+  v.sign = x.negative ? MP_NEG : MP_ZPOS;
+  for (U128 u = x.magnitude; u; u >>= kDigitBits) v.dp[v.used++] = static_cast<mp_digit>(u & MP_MASK);
+  Mp m(v);
   return finish(m);
+}
+
+Value from_i128(__int128 x) { return from_short({x < 0 ? 0 - static_cast<U128>(x) : static_cast<U128>(x), x < 0}); }
+
+// False: it is more than 128 bits.
+bool add_short(const Short& a, const Short& b, Short& out) {
+  if (a.negative == b.negative) {
+    out.negative = a.negative;
+    return !__builtin_add_overflow(a.magnitude, b.magnitude, &out.magnitude);
+  }
+  const bool first = a.magnitude >= b.magnitude;
+  out = {first ? a.magnitude - b.magnitude : b.magnitude - a.magnitude, first ? a.negative : b.negative};
+  return true;
+}
+
+// Rounded to minus infinity; b is not 0.
+std::pair<Short, Short> divide_short(const Short& a, const Short& b) {
+  Short q{a.magnitude / b.magnitude, a.negative != b.negative}, r{a.magnitude % b.magnitude, b.negative};
+  if (r.magnitude != 0 && q.negative) ++q.magnitude, r.magnitude = b.magnitude - r.magnitude;
+  return {q, r};
 }
 
 // q * 2^shift, q with a sticky lowest bit meaning "and a little more", rounded to even; infinity if too large.
@@ -185,7 +231,7 @@ bool multiply_add(mp_int& m, uint64_t factor, uint64_t add) {
 Value int_from_u64(uint64_t u) { return from_i128(static_cast<__int128>(u)); }
 
 Value int_add(Session& s, const Value& a, const Value& b) {
-  if (is_word(a) && is_word(b)) return from_i128(static_cast<__int128>(word_of(a)) + word_of(b));
+  if (Short x, y, r; is_short(a, x) && is_short(b, y) && add_short(x, y, r)) return from_short(r);
   View x(a), y(b);
   Mp r(std::max(x.v.used, y.v.used) + 1);
   if (!r.ok) return out_of_memory(s);
@@ -194,7 +240,8 @@ Value int_add(Session& s, const Value& a, const Value& b) {
 }
 
 Value int_sub(Session& s, const Value& a, const Value& b) {
-  if (is_word(a) && is_word(b)) return from_i128(static_cast<__int128>(word_of(a)) - word_of(b));
+  if (Short x, y, r; is_short(a, x) && is_short(b, y) && add_short(x, {y.magnitude, !y.negative}, r))
+    return from_short(r);
   View x(a), y(b);
   Mp r(std::max(x.v.used, y.v.used) + 1);
   if (!r.ok) return out_of_memory(s);
@@ -203,7 +250,8 @@ Value int_sub(Session& s, const Value& a, const Value& b) {
 }
 
 Value int_mul(Session& s, const Value& a, const Value& b) {
-  if (is_word(a) && is_word(b)) return from_i128(static_cast<__int128>(word_of(a)) * word_of(b));
+  if (Short x, y; is_short(a, x) && is_short(b, y))
+    if (U128 r; !__builtin_mul_overflow(x.magnitude, y.magnitude, &r)) return from_short({r, x.negative != y.negative});
   View x(a), y(b);
   Mp r(x.v.used + y.v.used + 1);
   if (!r.ok) return out_of_memory(s);
@@ -236,6 +284,12 @@ bool int_divmod(Session& s, const Value& a, const Value& b, Value* quotient, Val
     }
     if (quotient) *quotient = Value::integer(q);
     if (remainder) *remainder = Value::integer(r);
+    return true;
+  }
+  if (Short m, n; is_short(a, m) && is_short(b, n)) {
+    const auto [q, r] = divide_short(m, n);
+    if (quotient) *quotient = from_short(q);
+    if (remainder) *remainder = from_short(r);
     return true;
   }
   View x(a), y(b);
@@ -372,7 +426,8 @@ Value int_shift_left(Session& s, const Value& a, const Value& count) {
     return raise_text(s, ExcKind::OverflowError, "too many digits in integer");
   if (!is_word(count) || word_of(count) > INT32_MAX - 128) return out_of_memory(s);
   int64_t n = word_of(count);
-  if (is_word(a) && n < 63) return from_i128(static_cast<__int128>(word_of(a)) * (int64_t{1} << n));
+  if (Short x; n < 128 && is_short(a, x) && x.magnitude <= ~U128{0} >> n)
+    return from_short({x.magnitude << n, x.negative});
   View x(a);
   Mp r(x.v.used + static_cast<int>(n / kDigitBits) + 2);
   if (!r.ok) return out_of_memory(s);
@@ -385,6 +440,7 @@ Value int_shift_right(Session& s, const Value& a, const Value& count) {
   if (!is_word(count) || word_of(count) > INT32_MAX) return Value::integer(int_sign(a) < 0 ? -1 : 0);
   int64_t n = word_of(count);
   if (is_word(a)) return Value::integer(word_of(a) >> std::min<int64_t>(n, 63));
+  if (Short x; n < 128 && is_short(a, x) && !x.negative) return from_short({x.magnitude >> n, false});
   View x(a);
   Mp r(x.v.used + 1);
   if (!r.ok) return out_of_memory(s);
@@ -396,6 +452,10 @@ Value int_bits(Session& s, BitOp op, const Value& a, const Value& b) {
   if (is_word(a) && is_word(b)) {
     int64_t x = word_of(a), y = word_of(b);
     return Value::integer(op == BitOp::and_ ? x & y : op == BitOp::or_ ? x | y : x ^ y);
+  }
+  if (Short p, q; is_short(a, p) && is_short(b, q) && !p.negative && !q.negative) {
+    const U128 x = p.magnitude, y = q.magnitude;
+    return from_short({op == BitOp::and_ ? x & y : op == BitOp::or_ ? x | y : x ^ y, false});
   }
   View x(a), y(b);
   Mp r(std::max(x.v.used, y.v.used) + 2);

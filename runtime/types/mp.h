@@ -20,6 +20,7 @@ struct Mp {
     require_memory(static_cast<size_t>(std::max(digits, 1)) * sizeof(mp_digit));
     ok = mp_init_size(&v, std::max(digits, 1)) == MP_OKAY;
   }
+  explicit Mp(const mp_int& taken) : v(taken), ok(true) {}
   ~Mp() {
     if (v.dp) mp_clear(&v);
   }
