@@ -257,6 +257,27 @@ print(counted.calls)
     t.check(steps["search"] < 7 * steps["evaluate"], steps)
 
 
+def test_a_loop_with_a_schedule_stays_a_loop(t):
+    t.write("schedule.ouro", """
+from ouro import nn, optim
+model = nn.Linear(6, 3)
+opt = optim.SGD(model, lr=1e-2)
+schedule = optim.lr_scheduler.CosineAnnealingLR(opt, 300)
+
+def train(n, x, y):
+    for _ in range(n):
+        loss, g = value_and_grad(lambda m: cross_entropy(m(x), y))(model)
+        opt.update(g)
+        schedule.step()
+    return loss
+
+train(80, randn(20, 6), randint(0, 3, (20,)))
+""")
+    told = json.loads(t.run("explain", "--json", "--mode=graph", "--cache=off", "schedule.ouro").out)
+    train = next(f for f in told["functions"] if f["name"] == "train")["versions"][0]
+    t.check(train["operations"] < 400, train["operations"])  # one of its turns has about 80
+
+
 def test_a_number_that_decides_structure_is_found_in_one_whole_specialisation(t):
     t.write("structure.ouro", """
 class Model:

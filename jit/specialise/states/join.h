@@ -81,7 +81,9 @@ struct LoopPlan {
   // Those that are eithers there: a parameter that is the tag, and one that is the value.
   std::map<uint32_t, OptionalForm> optional_names;
   std::map<HeapLocation, OptionalForm> optional_heap;
-  std::set<uint32_t> renewed;  // names of lists and dicts that each turn makes anew (jit/specialise/states/renewed.cpp)
+  // Variables, and attributes, of lists and dicts that each turn makes anew (jit/specialise/states/renewed.cpp).
+  std::set<uint32_t> renewed;
+  std::set<HeapLocation> renewed_heap;
   // Attributes that an iteration leaves to the interpreter: the head drops what it knows of them.
   std::set<HeapLocation> forgotten;
   // Attributes of outside that were loaded before the head, as an object and a name each.

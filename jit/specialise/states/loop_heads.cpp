@@ -77,10 +77,13 @@ void Specialiser::generalise_state(AFrame& f, const LoopPlan& plan, LoopHead& lh
   for (uint32_t n : plan.names)
     f.env[n] = plan.renewed.count(n) ? renew(f.env[n], lh) : generalise(f.env[n], lh, form(plan.optional_names, n));
   for (const HeapLocation& l : plan.heap) {
+    const AVal* before = part_of(write(l.object), l);
+    if (!before) abandon(Reason::loop_growth, "an attribute that a loop makes");
+    const AVal was = *before;
+    AVal general = plan.renewed_heap.contains(l) ? renew(was, lh) : generalise(was, lh, form(plan.optional_heap, l));
     AObject& o = write(l.object);
     AVal* v = part_of(o, l);
-    if (!v) abandon(Reason::loop_growth, "an attribute that a loop makes");
-    *v = generalise(*v, lh, form(plan.optional_heap, l));
+    *v = std::move(general);
     // As at the end of every iteration: everything is written, or nothing is.
     const bool slot = l.part == HeapLocation::Part::slot, item = l.part == HeapLocation::Part::item;
     AObject::Slot* s = slot ? o.find(Symbol::from_id(l.index)) : nullptr;
@@ -196,6 +199,18 @@ bool Specialiser::fits(AFrame& f, BlockId head, const LoopPlan& of_head, LoopPla
     else if (!reached_by_it_alone(f, n, edge, live))
       abandon(Reason::loop_state, fmt::format("a loop's {} that something else holds, too", f.variable(n)));
   }
+  const auto slot_at = [](const AHeap& heap, const HeapLocation& l) -> const AVal* {
+    AObject::Slot* s = heap[l.object] ? heap[l.object]->find(Symbol::from_id(l.index)) : nullptr;
+    return s ? &s->value : nullptr;
+  };
+  for (const HeapLocation& l : of_head.renewed_heap) {
+    const std::string what = fmt::format("attribute {}", Symbol::from_id(l.index).text());
+    const AVal *h = slot_at(at_head.heap, l), *b = slot_at(edge.heap, l);
+    if (!h || !b) abandon(Reason::loop_growth, fmt::format("{} is made in a loop", what));
+    if (!same(*h, *b)) require_renewed(what, *h, *b, at_head, edge);
+    if (!reached_by_it_alone(f, l, edge, live))
+      abandon(Reason::loop_state, fmt::format("a loop's {} that something else holds, too", what));
+  }
   check_shared_chains(plan, at_head, edge);
   std::vector<size_t> differing;
   AHeap::each_difference(at_head.heap, edge.heap, [&](size_t id) { differing.push_back(id); });
@@ -258,6 +273,14 @@ bool Specialiser::fits(AFrame& f, BlockId head, const LoopPlan& of_head, LoopPla
         const bool global = x->kind == AObject::Kind::globals;
         return fmt::format("{} {}", global ? "global" : "attribute", Symbol::from_id(l.index).text());
       };
+      if (of_head.renewed_heap.contains(l)) return;
+      if (l.part == HeapLocation::Part::slot && !same(h, b) && are_renewed(h, b, at_head.heap, edge.heap) &&
+          reached_by_it_alone(f, l, at_head, live)) {
+        plan.renewed_heap.insert(l);
+        plan.heap.insert(l);
+        ok = false;
+        return;
+      }
       look(h, b, &LoopPlan::heap, &LoopPlan::optional_heap, l, what);
     };
     PersistentArray<AVal>::each_difference(x->items, y->items, [&](size_t k) {
@@ -282,7 +305,7 @@ bool Specialiser::fits(AFrame& f, BlockId head, const LoopPlan& of_head, LoopPla
           preload_.slots.insert({id, s.name.id()});
           ok = false;
         } else {
-          abandon(Reason::loop_growth, fmt::format("attribute {} is made in a loop", s.name.text()));
+          throw Unlike({{Reason::loop_growth, fmt::format("attribute {} is made in a loop", s.name.text())}, span});
         }
       }
     }
@@ -330,8 +353,13 @@ std::vector<Atom> Specialiser::back_edge_arguments(const LoopPlan& plan, const F
       renewed_arguments(at_head.env[n], edge.env[n], at_head, edge, pass);
     else
       pass(at_head.env[n], edge.env[n]);
-  for (const HeapLocation& l : plan.heap)
-    collect(*this, *part_of(*at_head.heap[l.object], l), *part_of(*edge.heap[l.object], l), lh, chains, out);
+  for (const HeapLocation& l : plan.heap) {
+    const AVal &head = *part_of(*at_head.heap[l.object], l), &back = *part_of(*edge.heap[l.object], l);
+    if (plan.renewed_heap.contains(l))
+      renewed_arguments(head, back, at_head, edge, pass);
+    else
+      pass(head, back);
+  }
   if (!plan.rolled.empty()) out.push_back(chain_with_turn(lh));
   return out;
 }

@@ -9,9 +9,9 @@
 // That is right as long as nothing else reaches the object: nobody sees then that it is another one. So what is renewed
 // is a tree below the variable, of lists, dicts and tuples that exist in the program only. Neither another variable nor
 // another object leads into it, before the turn or behind it. The turn may write to the head's: what it leaves there
-// goes nowhere but into the next one. In the first turn the variable may hold a list of the caller's, which others
-// reach: that turn is written out (Unlike), and leaves a list that nothing else reaches. Where derivatives are recorded
-// the identity of a list is a key, and nothing is renewed.
+// goes nowhere but into the next one. So it is with an attribute (`self.rates = [...]`). In the first turn it may be a
+// list of the caller's, which others reach: that turn is written out (Unlike), and leaves a list that nothing else
+// reaches. Where derivatives are recorded the identity of a list is a key, and nothing is renewed.
 #include <algorithm>
 #include <set>
 
@@ -29,7 +29,7 @@ bool is_tuple(const AVal& v) { return v.is(AKind::tuple) && !v.extends_tuple(); 
 
 bool is_local(const AObject* o) {
   return o && is_container(*o) && !o->outside() && !o->poisoned && !o->stale && o->attributes == kNoHeap &&
-         o->tag.is_none() && !o->any_class;
+         o->tag.is_none() && !o->any_class && !o->escaped;
 }
 
 const AObject* object_of(const AVal& v, const AHeap& heap) { return v.is(AKind::ref) ? heap[v.heap].get() : nullptr; }
@@ -52,7 +52,9 @@ bool collect_tree(const AVal& v, const AHeap& heap, std::set<HeapId>& tree) {
 // What else leads into the tree?
 class Reached {
  public:
-  Reached(const AHeap& heap, const std::set<HeapId>& tree) : heap_(heap), tree_(tree) {}
+  // `but`: the attribute that may.
+  Reached(const AHeap& heap, const std::set<HeapId>& tree, const HeapLocation* but)
+      : heap_(heap), tree_(tree), but_(but) {}
 
   bool from(const AVal& v) {
     if (v.heap != kNoHeap && from_object(v.heap)) return true;
@@ -67,18 +69,20 @@ class Reached {
   }
   // Derivatives keep records of what they see.
   bool met_records() const { return records_; }
-  bool below(const AObject& o) {
+  bool below(const AObject& o, HeapId id) {
     records_ = records_ || o.kind == AObject::Kind::seq || o.kind == AObject::Kind::shadow ||
                o.kind == AObject::Kind::record || o.kind == AObject::Kind::turn;
-    for (const AObject::Slot& s : o.slots)
+    for (const AObject::Slot& s : o.slots) {
+      if (but_ && but_->object == id && but_->index == s.name.id()) continue;
       for (const AVal* v : {&s.value, &s.memory, &s.loaded})
         if (from(*v)) return true;
+    }
     for (const auto member : {&AObject::items, &AObject::memory, &AObject::loaded, &AObject::parts})
       for (const AVal& v : o.*member)
         if (from(v)) return true;
     for (const AVal* v : {&o.native, &o.source, &o.cursor, &o.stop, &o.step})
       if (from(*v)) return true;
-    return std::ranges::any_of(o.sides, [&](const auto& side) { return side && below(*side); });
+    return std::ranges::any_of(o.sides, [&](const auto& side) { return side && below(*side, id); });
   }
 
  private:
@@ -86,11 +90,12 @@ class Reached {
     if (tree_.contains(id)) return true;
     if (!objects_.insert(id).second) return false;
     const auto& o = heap_[id];
-    return o && below(*o);
+    return o && below(*o, id);
   }
 
   const AHeap& heap_;
   const std::set<HeapId>& tree_;
+  const HeapLocation* but_;
   std::set<HeapId> objects_;
   std::set<const AParts*> parts_;
   bool records_ = false;
@@ -120,9 +125,20 @@ bool Specialiser::are_renewed(const AVal& head, const AVal& back, const AHeap& a
 
 bool Specialiser::reached_by_it_alone(const AFrame& f, uint32_t name, const Fork& at,
                                       const std::vector<bool>& live) const {
+  return reached_by_one(f, at.env[name], name, nullptr, at, live);
+}
+
+bool Specialiser::reached_by_it_alone(const AFrame& f, const HeapLocation& slot, const Fork& at,
+                                      const std::vector<bool>& live) const {
+  const AObject::Slot* s = at.heap[slot.object]->find(Symbol::from_id(slot.index));
+  return s && reached_by_one(f, s->value, std::nullopt, &slot, at, live);
+}
+
+bool Specialiser::reached_by_one(const AFrame& f, const AVal& v, std::optional<uint32_t> name, const HeapLocation* slot,
+                                 const Fork& at, const std::vector<bool>& live) const {
   std::set<HeapId> tree;
-  if (recording_ || !collect_tree(at.env[name], at.heap, tree)) return false;
-  Reached reached(at.heap, tree);
+  if (recording_ || !collect_tree(v, at.heap, tree)) return false;
+  Reached reached(at.heap, tree, slot);
   for (uint32_t n = 0; n < live.size(); ++n)
     if (live[n] && n != name && reached.from(at.env[n])) return false;
   for (const AFrame* frame : frames_) {
@@ -132,7 +148,7 @@ bool Specialiser::reached_by_it_alone(const AFrame& f, uint32_t name, const Fork
   }
   // Objects that exist outside are reached by paths, and values of the head's own tree lead only down.
   for (HeapId id = 0; id < at.heap.size(); ++id)
-    if (const auto& o = at.heap[id]; o && o->outside() && reached.below(*o)) return false;
+    if (const auto& o = at.heap[id]; o && o->outside() && reached.below(*o, id)) return false;
   for (HeapId id : tree)
     for (const AVal& item : at.heap[id]->items)
       if (!item.is(AKind::ref) && !is_tuple(item) && reached.from(item)) return false;
