@@ -32,6 +32,10 @@ constexpr int kMostPeeled = 3;  // turns that are written out before a loop of t
 // What a program may come to while loops are written out turn by turn: a step of a model with thousands of parameters
 // has some ten thousand operations.
 constexpr size_t kMaxProgram = 400'000;
+// Turns of which each is a training step, say, take seconds to compile where they are written out. As a loop they
+// take a quarter more time, and are compiled at once. The first few tell.
+constexpr int kFirstTurns = 3;
+constexpr double kLongTurn = 60, kMaxWrittenOut = 5'000;
 // After so many turns of a loop over a range it is known how long the rest would be.
 constexpr int kTurnsThatTell = 1'000;
 
@@ -138,9 +142,18 @@ void Specialiser::next_turn(AFrame& f, AFrame::LoopState& l) {
     if (!l.structural) throw LoopRetry{&f, l.head, Why::many};
     abandon(Reason::call, "a loop of many turns, each of which leaves something to the interpreter");
   }
+  if (l.trips == kFirstTurns && !l.structural && !recording_) {
+    const double each = static_cast<double>(code.size() - l.size) / kFirstTurns;
+    fprintf(stderr, "turn %s each %g left %g\n", f.code->qualname.c_str(), each, turns_left(f, l.head, heap_));
+    if (each > kLongTurn && each * turns_left(f, l.head, heap_) > kMaxWrittenOut)
+      throw LoopRetry{&f, l.head, Why::many};
+  }
   if (l.trips == kTurnsThatTell) {
     const double each = static_cast<double>(code.size() - l.size) / kTurnsThatTell;
-    if (each * turns_left(f, l.head, heap_) > kMaxProgram) throw LoopRetry{&f, l.head, Why::large};
+    const double all = each * turns_left(f, l.head, heap_);
+    if (all > kMaxProgram) throw LoopRetry{&f, l.head, Why::large};
+    if (each > kLongTurn && all > kMaxWrittenOut && !l.structural && !recording_)
+      throw LoopRetry{&f, l.head, Why::many};
   }
   if (code.size() <= kMaxProgram && steps_ <= kMaxSteps) return;
   for (AFrame* outer : frames_)

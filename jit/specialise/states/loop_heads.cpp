@@ -274,6 +274,14 @@ bool Specialiser::fits(AFrame& f, BlockId head, const LoopPlan& of_head, LoopPla
         return fmt::format("{} {}", global ? "global" : "attribute", Symbol::from_id(l.index).text());
       };
       if (of_head.renewed_heap.contains(l)) return;
+      // Each turn writes another object there, for all to see: the next one looks at what is there.
+      const bool slot = l.part == HeapLocation::Part::slot && x->external && h.is(AKind::ref) && b.is(AKind::ref);
+      if (slot && !same(h, b) && effects_.done && !y->find(Symbol::from_id(l.index))->dirty) {
+        plan.forgotten.insert(l);
+        plan.heap.erase(l);
+        ok = false;
+        return;
+      }
       if (l.part == HeapLocation::Part::slot && !same(h, b) && are_renewed(h, b, at_head.heap, edge.heap) &&
           reached_by_it_alone(f, l, at_head, live)) {
         plan.renewed_heap.insert(l);
@@ -296,6 +304,7 @@ bool Specialiser::fits(AFrame& f, BlockId head, const LoopPlan& of_head, LoopPla
     }
     for (const AObject::Slot& s : y->slots) {
       AObject::Slot* before = x->find(s.name);
+      if (!before && !s.dirty && of_head.forgotten.contains({id, HeapLocation::Part::slot, s.name.id()})) continue;
       if (before)
         heap_look(before->value, s.value, {id, HeapLocation::Part::slot, s.name.id()});
       else if (!x->stale && (!x->external || !same(s.value, s.loaded))) {
