@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "runtime/object/ops.h"
+#include "runtime/protocol/metaclass.h"
 
 namespace ouro::jit::plain {
 
@@ -306,6 +307,7 @@ Translator::After Translator::call_function(const Instr& in, const runtime::Func
   llvm::Value* entry = load(ptr_, address(&code->entry), 0);  // another compiler may have taken it meanwhile
   check(b_.CreateOr(b_.CreateIsNull(entry), b_.CreateICmpEQ(entry, address(reinterpret_cast<const void*>(own_)))),
         bail());
+  if (made) check_version(made->type);
   std::vector<llvm::Value*> values = {session()};
   if (made) values.push_back(nullptr);
   for (uint32_t i = 0; i < count; ++i) {
@@ -344,7 +346,10 @@ Translator::After Translator::call_function(const Instr& in, const runtime::Func
   const auto ip = b_.saveIP();
   const State at_call = state();
   b_.SetInsertPoint(other);
-  left_call(in, pc, status, args, count, made);
+  if (made)
+    left_init(pc, status, *made);
+  else
+    left_call(in, pc, status, args, count);
   restore(at_call);
   b_.restoreIP(ip);
   for (uint32_t i = 0; i < count; ++i) used(args[i].at, static_cast<uint8_t>(args[i].use));
@@ -374,12 +379,24 @@ Translator::After Translator::call_class(const Instr& in, runtime::Type* type, c
                                          uint32_t pc) {
   Value init;
   if (!type->shape || type->has_del || !runtime::plain_class(s_, type, init)) return After::untranslated;
+  if (runtime::metaclass_of(s_, type) != s_.type(ObjectKind::type)) return After::untranslated;
   const runtime::Function* f = init.as<runtime::Function>();
   if (holds_objects(init)) return After::untranslated;
-  examples_.push_back(runtime::new_instance(s_, type));
-  const New made{type, examples_.back().as<runtime::Instance>(), two_words()};
+  const New made{type, bare_example(type), two_words()};
   keep(type);
   return call_function(in, f, args, count, pc, &made);
+}
+
+runtime::Instance* Translator::bare_example(runtime::Type* type) {
+  for (const Value& v : examples_)
+    if (auto* i = runtime::cast_exact<runtime::Instance>(v); i && i->type == type && i->shape == type->shape) return i;
+  examples_.push_back(runtime::new_instance(s_, type));
+  return examples_.back().as<runtime::Instance>();
+}
+
+// The class, its bases and what stands in them are what they were.
+void Translator::check_version(const runtime::Type* type) {
+  check(b_.CreateICmpEQ(load(i32_, address(&type->version), 0), b_.getInt32(type->version)), bail());
 }
 
 // The register gets the object that was made.
@@ -390,19 +407,19 @@ void Translator::constructed(const Instr& in, const New& made, const Body& body)
   holds(in.dst, body.made ? body.made : made.like);
 }
 
+// An `__init__` raised, 2, or gave something, 1.
+void Translator::left_init(uint32_t pc, llvm::Value* status, const New& made) {
+  llvm::BasicBlock *value = make(), *raised = leave(before_, pc, true);
+  let_go(made.at);
+  b_.CreateCondBr(b_.CreateICmpEQ(status, b_.getInt32(1)), value, raised);
+  b_.SetInsertPoint(value);
+  call(reinterpret_cast<const void*>(&ouro_plain_no_init), b_.getVoidTy(), {session(), spare()});
+  b_.CreateBr(raised);
+}
+
 // The called function gave something of another kind: 1, a value for the call's register, or 2, an exception.
-void Translator::left_call(const Instr& in, uint32_t pc, llvm::Value* status, const Operand* args, uint32_t count,
-                           const New* made) {
+void Translator::left_call(const Instr& in, uint32_t pc, llvm::Value* status, const Operand* args, uint32_t count) {
   llvm::BasicBlock* value = make();
-  if (made) {
-    let_go(made->at);
-    llvm::BasicBlock* raised = leave(before_, pc, true);
-    b_.CreateCondBr(b_.CreateICmpEQ(status, b_.getInt32(1)), value, raised);
-    b_.SetInsertPoint(value);
-    call(reinterpret_cast<const void*>(&ouro_plain_no_init), b_.getVoidTy(), {session(), spare()});
-    b_.CreateBr(raised);
-    return;
-  }
   b_.CreateCondBr(b_.CreateICmpEQ(status, b_.getInt32(1)), value, leave(before_, pc, true));
   b_.SetInsertPoint(value);
   for (uint32_t i = 0; i < count; ++i) used(args[i].at, static_cast<uint8_t>(args[i].use));

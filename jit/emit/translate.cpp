@@ -298,8 +298,12 @@ class Compiled : public Translation {
     if (failed()) return;
     std::string error, object;
     Translator& t = **t_;
-    const std::shared_ptr<backends::HostJit>& jit = jit_->get();
-    if (jit && !backends::contain_llvm([&] { object = t.object(*jit, well, error); }, error)) t_->leak();
+    std::shared_ptr<backends::HostJit> jit;
+    const auto make = [&] {
+      jit = jit_->get();
+      if (jit) object = t.object(*jit, well, error);
+    };
+    if (!backends::contain_llvm(make, error)) t_->leak();
     const std::string name = "entry";
     if (!object.empty()) code = jit->link(object, std::span(&name, 1), error);
     if (code)

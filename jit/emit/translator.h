@@ -100,8 +100,9 @@ struct Body {
   std::deque<Todo> todo, waiting;  // waiting: for the kind of an inner function's result
   std::vector<bool> leaders;
   std::optional<RegType> gives;
-  Leaves* leaves = nullptr;         // of an inner one
-  runtime::Object* made = nullptr;  // of a constructor's `__init__`: an example of the object behind its assignments
+  Leaves* leaves = nullptr;  // of an inner one
+  runtime::Object* made =
+      nullptr;  // where it is an `__init__`: an example of its first argument behind the assignments
 };
 
 class Translator {
@@ -415,8 +416,10 @@ class Translator {
   void store_value(llvm::Value* to, const Operand& v, bool fresh = false);
   After add_attribute(const Operand& target, const Operand& value, const runtime::Cache& c);
   Body* inner(const runtime::Function* f, const Types& params);
-  void left_call(const Instr& in, uint32_t pc, llvm::Value* status, const Operand* args, uint32_t count,
-                 const New* made);
+  void left_call(const Instr& in, uint32_t pc, llvm::Value* status, const Operand* args, uint32_t count);
+  void left_init(uint32_t pc, llvm::Value* status, const New& made);
+  void check_version(const runtime::Type* type);
+  runtime::Instance* bare_example(runtime::Type* type);
   llvm::Value* two_words();
   const runtime::Function* method_of(const RegType& receiver, Symbol name);
   const runtime::Native* native_method(const RegType& receiver, Symbol name);

@@ -68,6 +68,7 @@ Tier::Place& Tier::place(Code& code, uint32_t pc) {
 
 void Tier::drop_dead() {
   std::erase_if(codes_, [](const auto& c) { return c.second.function.expired(); });
+  alone_.clear();  // another code may get an address; what is left often is found again
   most_codes_ = std::max(kFewCodes, codes_.size() * 2);
 }
 

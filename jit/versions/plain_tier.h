@@ -22,7 +22,6 @@ namespace ouro::jit::plain {
 
 class Tier {
  public:
-  /// `jit`: the code generator, made when first needed; null where there is none.
   explicit Tier(Session& s);
   ~Tier();
   Tier(const Tier&) = delete;

@@ -602,7 +602,7 @@ Value run_pushed(Session& s, Frame* pushed) {
     if (o == Outcome::not_taken && pushed->code->entry)
       o = pushed->code->entry(s, *pushed, pushed->code->entry_data, result);
     if (o == Outcome::returned) {
-      if (pushed->is(Frame::kConstructor) && !check_constructed(s, pushed, result)) return run_raising(s, pushed);
+      if (pushed->is(Frame::kConstructor)) (void)check_constructed(s, pushed, result);
       pop_frame(s);
       return result;
     }

@@ -42,6 +42,7 @@ void add_error_traceback(Session& s, Frame& f) {
 bool check_constructed(Session& s, Frame* f, Value& result) {
   if (!result.is_none()) {
     raise_wrong_init(s, result);
+    result = Value::error();
     return false;
   }
   result = std::move(f->instance);
@@ -262,10 +263,7 @@ L_return_:
     returned = OURO_A;
 have_result : {
   f->pc = pc;
-  if (f->is(Frame::kConstructor) && !check_constructed(s, f, returned)) {
-    returned = Value();
-    goto failed;
-  }
+  const bool constructed = !f->is(Frame::kConstructor) || check_constructed(s, f, returned);
   bool entry = f->is(Frame::kEntry);
   int32_t dst = f->result;
   if (Generator* g = f->is(Frame::kGenerator) ? f->generator : nullptr) {
@@ -285,6 +283,10 @@ have_result : {
   if (entry) return returned;
   f = interpreter.top;
   OURO_LOAD();
+  if (!constructed) [[unlikely]] {  // raised where the class is called
+    returned = Value();
+    goto failed;
+  }
   if (dst >= 0)
     regs[dst] = std::move(returned);
   else

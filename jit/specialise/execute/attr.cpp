@@ -421,6 +421,10 @@ void Specialiser::set_attr(const AVal& a, Symbol name, AVal v) {
     boxed(prim::attr_set, {a, v}, name.id());
     return;
   }
+  // What is executed behind it would go by the method that was there.
+  const bool is_class = a.is(AKind::known) && kind_of(a.known) == ObjectKind::type;
+  if (is_class && (v.is(AKind::closure) || v.is(AKind::bound) || (v.is(AKind::known) && v.known.is_object())))
+    abandon_whole(Reason::interpreter_changed, "a class that gets a method");
   if (!a.is(AKind::ref) || kind_at(a.heap) != AObject::Kind::instance)
     abandon(Reason::unknown_object, fmt::format("assignment to attribute {}", name.text()));
   auto* t = read(a.heap).cls.as<runtime::Type>();
