@@ -62,9 +62,13 @@ void Translator::place(const Body::Todo& t) {
     After after = instruction(now_->code->instrs[pc], pc);
     if (after == After::untranslated && types_ == before_ && steps(now_->code->instrs[pc], pc)) {
       after = step(now_->code->instrs[pc], pc);
-      if (is_hot(pc)) steps_ += weight_of_step(now_->code->instrs[pc]);
+      if (is_hot(pc)) {
+        steps_ += weight_of_step(now_->code->instrs[pc]);
+        ++proportion_.steps;
+        proportion_.stepped.push_back(now_->code->spans[pc]);
+      }
     } else if (after != After::untranslated && after != After::waits && is_hot(pc)) {
-      ++native_;
+      ++proportion_.native;
     }
     switch (after) {
       case After::next:

@@ -96,6 +96,12 @@ struct Leaves {
   static constexpr std::chrono::milliseconds kShort{10};
 };
 
+/// How many instructions have machine code, and where those stand that the interpreter's code does in place.
+struct Proportion {
+  size_t native = 0, steps = 0;
+  std::vector<Span> stepped;
+};
+
 /// Code that is translated, and compiled: quickly first, then well, on any one thread.
 class Translation {
  public:
@@ -132,11 +138,11 @@ class Liveness {
 /// (no loop and no call of it is translated). `spare`: where a call leaves an object, or a value of an unexpected
 /// kind, for its caller. `own`: the entry of functions that are translated, which other functions' calls go around.
 /// `now`: the frame's registers, examples of what they will hold. `kept`: objects that the code names. `alone`:
-/// functions that are not translated with their callers.
+/// functions that are not translated with their callers. `proportion`: of the hot loop, or of the function.
 std::shared_ptr<Translation> translate(Session& s, std::shared_ptr<LazyJit> jit, Value* spare, runtime::EntryFn own,
                                        const runtime::Function* closure, const runtime::Code& code,
                                        runtime::Module* globals, uint32_t pc, const std::vector<RegType>& types,
                                        const Liveness& live, const Value* now, std::vector<Value>& kept,
-                                       const std::unordered_set<const runtime::Code*>& alone);
+                                       Proportion& proportion, const std::unordered_set<const runtime::Code*>& alone);
 
 }  // namespace ouro::jit::plain

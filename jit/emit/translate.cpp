@@ -329,7 +329,7 @@ const std::shared_ptr<backends::HostJit>& LazyJit::get() {
 std::shared_ptr<Translation> translate(Session& s, std::shared_ptr<LazyJit> jit, Value* spare, runtime::EntryFn own,
                                        const runtime::Function* closure, const Code& code, runtime::Module* globals,
                                        uint32_t pc, const std::vector<RegType>& types, const Liveness& live,
-                                       const Value* now, std::vector<Value>& kept,
+                                       const Value* now, std::vector<Value>& kept, Proportion& proportion,
                                        const std::unordered_set<const Code*>& alone) {
   auto out = std::make_shared<Compiled>(s, std::move(jit), spare, own);
   Translator& t = out->translator();
@@ -338,6 +338,7 @@ std::shared_ptr<Translation> translate(Session& s, std::shared_ptr<LazyJit> jit,
   out->unknown = t.unknown();
   out->small = t.is_small();
   kept = t.take_kept();
+  proportion = t.proportion();
   return made ? out : nullptr;
 }
 

@@ -125,8 +125,9 @@ class Translator {
   size_t unknown() const { return unknown_; }
   /// An instruction of its own gains about what two steps lose.
   bool gains() const {
-    return (turns_ > 0 || bodies_.size() > 1 || instructions_ >= kWorthACall) && native_ >= 2 * steps_;
+    return (turns_ > 0 || bodies_.size() > 1 || instructions_ >= kWorthACall) && proportion_.native >= 2 * steps_;
   }
+  const Proportion& proportion() const { return proportion_; }
   bool is_small() const { return module_.getInstructionCount() < kSmall; }
   /// Ends what belongs to the session: the rest may be another thread's.
   std::vector<Value> take_kept() {
@@ -491,7 +492,8 @@ class Translator {
   const Value* frame_now_ = nullptr;
   size_t unknown_ = 0;
   size_t count_ = 0, turns_ = 0, instructions_ = 0;
-  size_t native_ = 0, steps_ = 0;  // of the hot loop, or of the function: instructions that have machine code, and not
+  Proportion proportion_;  // of the hot loop, or of the function
+  size_t steps_ = 0;       // the same, by what they cost
   std::pair<uint32_t, uint32_t> hot_;
   bool is_hot(uint32_t pc) const { return !now_->outer || (pc >= hot_.first && pc <= hot_.second); }
   bool looked_ = false;  // for requests, behind the instruction

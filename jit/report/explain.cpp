@@ -171,6 +171,24 @@ std::string details(const FunctionReport& f) {
   return out;
 }
 
+// Plain code: a line a function or loop, and the lines of it that the interpreter does.
+std::string plain_text(const Report& r) {
+  constexpr size_t kMost = 20;
+  std::string out;
+  for (const PlainReport& p : r.plain) {
+    if (&p - r.plain.data() == kMost) {
+      out += fmt::format("  and {} more\n", r.plain.size() - kMost);
+      break;
+    }
+    out += fmt::format("  {}{} ({}): {}; {} of {} instructions by the interpreter; entered {} time{}",
+                       p.loop ? "a loop of " : "", p.name, p.place.name(), p.state, p.steps, p.native + p.steps,
+                       p.entered, p.entered == 1 ? "" : "s");
+    out += p.left ? fmt::format(", left in the middle {}\n", p.left) : "\n";
+    for (const Place& at : p.stepped) out += fmt::format("      {}: {}\n", at.name(), at.text);
+  }
+  return out.empty() ? out : "plain code:\n" + out;
+}
+
 std::string devices_text(runtime::Session& s) {
   std::string out;
   for (size_t kind = 1; kind < runtime::kDeviceKinds; ++kind) {
@@ -226,6 +244,15 @@ json version_json(const FunctionReport& f, size_t i) {
   return out;
 }
 
+json plain_json(const PlainReport& p) {
+  json out = {{"name", p.name},   {"file", p.place.file},       {"line", p.place.line}, {"loop", p.loop},
+              {"state", p.state}, {"native", p.native},         {"steps", p.steps},     {"entered", p.entered},
+              {"left", p.left},   {"step_lines", json::array()}};
+  for (const Place& at : p.stepped)
+    out["step_lines"].push_back({{"file", at.file}, {"line", at.line}, {"source", at.text}});
+  return out;
+}
+
 json function_json(const Report& r, const FunctionReport& f) {
   constexpr std::string_view kReached[] = {"whole", "holes", "interpreted"};
   json out = {{"name", f.name},
@@ -266,11 +293,13 @@ std::string explain(runtime::Session& s) {
   std::string out;
   if (!r.functions.empty()) out = summary(r) + ranking(r);
   for (const FunctionReport& f : r.functions) out += "\n" + details(f);
+  if (const std::string plain = plain_text(r); !plain.empty()) out += (out.empty() ? "" : "\n") + plain;
   if (const std::string devices = devices_text(s); !devices.empty()) out += "\n" + devices;
   if (CacheCounters c = jit->cache().counters(); c.compiled + c.loaded > 0)
     out +=
         fmt::format("disk cache {}: {} compiled, {} loaded\n", jit->cache().on() ? "on" : "off", c.compiled, c.loaded);
-  if (out.empty()) out = "nothing was compiled: no function was called with tensors often enough\n";
+  if (out.empty())
+    out = "nothing was compiled: no function was called with tensors often enough, and no plain code ran for long\n";
   return out;
 }
 
@@ -309,6 +338,8 @@ std::string explain_json(runtime::Session& s) {
               {"functions", json::array()},
               {"holes", holes_json(r.ranked())}};
   for (const FunctionReport& f : r.functions) out["functions"].push_back(function_json(r, f));
+  out["plain"] = json::array();
+  for (const PlainReport& p : r.plain) out["plain"].push_back(plain_json(p));
   if (jit) {
     const CacheCounters c = jit->cache().counters();
     out["cache"] = {{"on", jit->cache().on()}, {"compiled", c.compiled}, {"loaded", c.loaded}};

@@ -122,6 +122,28 @@ Report make_report(runtime::Session& s) {
   out.ns = now_ns() - jit->begun_ns;
   for (const auto& f : jit->functions())
     if (!f->versions.empty() || !f->failures.empty() || f->marked) out.functions.push_back(report_of(s, *f));
+  for (const plain::Tier::Told& t : jit->plain_code()) {
+    constexpr std::string_view kStates[] = {"stays interpreted, which is quicker", "compiled", "still compiling",
+                                            "not compiled: the code generator refused it",
+                                            "interpreted again, since it was left too often"};
+    const bool loop = t.loop.known();
+    PlainReport p{.name = std::string(t.function->qualname.text()),
+                  .place = place_of(s, loop ? t.loop : t.function->span),
+                  .loop = loop,
+                  .state = kStates[static_cast<size_t>(t.state)],
+                  .native = t.proportion->native,
+                  .steps = t.proportion->steps,
+                  .stepped = {},
+                  .entered = t.runs,
+                  .left = t.left};
+    constexpr size_t kMostLines = 8;
+    for (const Span& span : t.proportion->stepped) {
+      Place at = place_of(s, span);
+      const bool known = std::ranges::any_of(p.stepped, [&](const Place& o) { return o.name() == at.name(); });
+      if (!known && p.stepped.size() < kMostLines) p.stepped.push_back(std::move(at));
+    }
+    out.plain.push_back(std::move(p));
+  }
   return out;
 }
 

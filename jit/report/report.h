@@ -41,9 +41,21 @@ struct FunctionReport {
   uint64_t ns() const { return compiled_ns + interpreted_ns; }
 };
 
+/// A function or loop of plain code (jit/versions/plain_tier.h).
+struct PlainReport {
+  std::string name;
+  Place place;  // of the function, or of the loop's head
+  bool loop = false;
+  std::string_view state;
+  size_t native = 0, steps = 0;  // instructions: with machine code, and done by the interpreter in place
+  std::vector<Place> stepped;    // the lines of these
+  uint64_t entered = 0, left = 0;
+};
+
 struct Report {
   uint64_t ns = 0;  // since the session began
   std::vector<FunctionReport> functions;
+  std::vector<PlainReport> plain;
   /// The holes of all functions, those that take most time first.
   std::vector<HoleReport> ranked() const;
 };

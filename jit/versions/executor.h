@@ -65,6 +65,8 @@ class JitExecutor final : public runtime::Executor {
   void mark(const ir::FunctionRef& code, std::vector<bool> fixed);
   /// All functions that were looked at, in order (explain).
   const std::deque<std::unique_ptr<FunctionVersions>>& functions() const { return order_; }
+  /// What became of plain code: functions and loops without tensors.
+  std::vector<plain::Tier::Told> plain_code() const { return plain_.report(); }
   bool is_compiling() { return queue_ && queue_->busy(); }
   /// Until nothing is being compiled.
   void wait() {

@@ -109,7 +109,7 @@ const Tier::Version* Tier::version(Session& s, Frame& frame, Place& p, bool may_
   Version made;
   if (!jit_) jit_ = std::make_shared<LazyJit>(s.options.cpu);
   made.code = translate(s, jit_, &spare_, &Tier::enter, runtime::frame_closure(frame), *p.code, frame.globals, p.pc,
-                        types, live, frame.regs, made.kept, alone_);
+                        types, live, frame.regs, made.kept, made.proportion, alone_);
   note_time(p.code->function->qualname, "translate", start);
   if (again && (!made.code || made.code->unknown >= known->code->unknown)) return &*known;
   made.uses = again ? known->uses : 0;
@@ -124,6 +124,35 @@ const Tier::Version* Tier::version(Session& s, Frame& frame, Place& p, bool may_
   if (again) p.old.push_back(std::exchange(*known, std::move(made)));  // a call may run in it
   if (!again) p.versions.push_back(std::move(made));
   return again ? &*known : &p.versions.back();
+}
+
+std::vector<Tier::Told> Tier::report() const {
+  using State = Told::State;
+  std::vector<Told> out;
+  for (const auto& [code, of] : codes_) {
+    const ir::FunctionRef function = of.function.lock();
+    if (!function || code->of_library) continue;
+    for (const auto& [pc, place] : of.places) {
+      Told told{.function = function, .runs = place->runs, .left = place->left};
+      if (pc > 0) told.loop = code->spans[pc];
+      for (const Version& v : place->versions) {
+        if (told.proportion && !v.code) continue;  // for these kinds nothing is gained, but for others
+        told.proportion = &v.proportion;
+        told.state = !v.code            ? State::slower
+                     : v.code->entry()  ? State::compiled
+                     : v.code->failed() ? State::failed
+                                        : State::compiling;
+      }
+      if (!told.proportion) continue;
+      if (place->dropped) told.state = State::dropped;
+      out.push_back(std::move(told));
+    }
+  }
+  std::ranges::sort(out, [](const Told& a, const Told& b) {
+    return std::tuple(b.runs, a.function->qualname.text(), a.loop.begin) <
+           std::tuple(a.runs, b.function->qualname.text(), b.loop.begin);
+  });
+  return out;
 }
 
 // Functions whose calls are left in the middle all the time are called by themselves from now on.

@@ -36,12 +36,24 @@ class Tier {
   uint32_t looks_before = 60;
   bool waits = false;  // for the compiler; for tests
 
+  /// What became of a function, or of a loop. `left`: entries after which the interpreter went on in the middle.
+  struct Told {
+    ir::FunctionRef function;
+    Span loop{};  // where its head is; unknown: it is the function
+    enum class State : uint8_t { slower, compiled, compiling, failed, dropped } state = State::slower;
+    const Proportion* proportion = nullptr;
+    uint64_t runs = 0, left = 0;
+  };
+  /// Of scripts, not of the library; those that are entered most first.
+  std::vector<Told> report() const;
+
  private:
   struct Version {
     std::vector<Kind> kinds;  // by register
     const runtime::Module* globals = nullptr;
     std::shared_ptr<Translation> code;  // null: nothing is gained for these kinds
     std::vector<Value> kept;            // objects that it names
+    Proportion proportion;
     uint32_t uses = 0;
   };
   // A function's entry or a loop's head.

@@ -257,6 +257,37 @@ print(counted.calls)
     t.check(steps["search"] < 7 * steps["evaluate"], steps)
 
 
+def test_plain_code_is_told(t):
+    t.write("plain.py", """
+def collatz(n):
+    longest = 0
+    for i in range(1, n):
+        k, steps = i, 1
+        while k != 1:
+            k = k // 2 if k % 2 == 0 else 3 * k + 1
+            steps += 1
+        longest = max(longest, steps)
+    return longest
+
+def words(n):
+    out = {}
+    for i in range(n):
+        text = str(i).replace("1", "one").strip()
+        out[text[:2]] = out.get(text[:2], "") + text.upper()[:1]
+    return len(out)
+
+print(collatz(60000), words(60000))
+""")
+    told = json.loads(t.run("explain", "--json", "plain.py").out)["plain"]
+    by_name = {p["name"]: p for p in told if p["loop"]}
+    numbers, texts = by_name["collatz"], by_name["words"]
+    t.check(numbers["state"] == "compiled" and numbers["native"] > 5 and numbers["steps"] == 0, numbers)
+    t.check(texts["state"].startswith("stays interpreted") and texts["steps"] > 3, texts)
+    t.check(texts["step_lines"][0]["source"].startswith(("text =", "out[")), texts)
+    text = t.run("explain", "plain.py").out
+    t.check("plain code:\n" in text and "a loop of collatz (" in text, text)
+
+
 def test_a_loop_with_a_schedule_stays_a_loop(t):
     t.write("schedule.ouro", """
 from ouro import nn, optim

@@ -144,7 +144,6 @@ void Specialiser::next_turn(AFrame& f, AFrame::LoopState& l) {
   }
   if (l.trips == kFirstTurns && !l.structural && !recording_) {
     const double each = static_cast<double>(code.size() - l.size) / kFirstTurns;
-    fprintf(stderr, "turn %s each %g left %g\n", f.code->qualname.c_str(), each, turns_left(f, l.head, heap_));
     if (each > kLongTurn && each * turns_left(f, l.head, heap_) > kMaxWrittenOut)
       throw LoopRetry{&f, l.head, Why::many};
   }
