@@ -139,10 +139,12 @@ class Liveness {
 /// kind, for its caller. `own`: the entry of functions that are translated, which other functions' calls go around.
 /// `now`: the frame's registers, examples of what they will hold. `kept`: objects that the code names. `alone`:
 /// functions that are not translated with their callers. `proportion`: of the hot loop, or of the function.
+/// `anyway`: also what is slower than the interpreter.
 std::shared_ptr<Translation> translate(Session& s, std::shared_ptr<LazyJit> jit, Value* spare, runtime::EntryFn own,
                                        const runtime::Function* closure, const runtime::Code& code,
                                        runtime::Module* globals, uint32_t pc, const std::vector<RegType>& types,
                                        const Liveness& live, const Value* now, std::vector<Value>& kept,
-                                       Proportion& proportion, const std::unordered_set<const runtime::Code*>& alone);
+                                       Proportion& proportion, const std::unordered_set<const runtime::Code*>& alone,
+                                       bool anyway);
 
 }  // namespace ouro::jit::plain

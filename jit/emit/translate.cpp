@@ -330,11 +330,11 @@ std::shared_ptr<Translation> translate(Session& s, std::shared_ptr<LazyJit> jit,
                                        const runtime::Function* closure, const Code& code, runtime::Module* globals,
                                        uint32_t pc, const std::vector<RegType>& types, const Liveness& live,
                                        const Value* now, std::vector<Value>& kept, Proportion& proportion,
-                                       const std::unordered_set<const Code*>& alone) {
+                                       const std::unordered_set<const Code*>& alone, bool anyway) {
   auto out = std::make_shared<Compiled>(s, std::move(jit), spare, own);
   Translator& t = out->translator();
   t.watch(&out->leaves, &alone);
-  const bool made = t.run(closure, code, globals, pc, types, live, now) && t.gains();
+  const bool made = t.run(closure, code, globals, pc, types, live, now) && t.gains(anyway);
   out->unknown = t.unknown();
   out->small = t.is_small();
   kept = t.take_kept();

@@ -123,9 +123,10 @@ class Translator {
   }
   /// How often nothing was known of what an instruction gives.
   size_t unknown() const { return unknown_; }
-  /// An instruction of its own gains about what two steps lose.
-  bool gains() const {
-    return (turns_ > 0 || bodies_.size() > 1 || instructions_ >= kWorthACall) && proportion_.native >= 2 * steps_;
+  /// An instruction of its own gains about what two steps lose. `anyway`: tests ask for what is slower, too.
+  bool gains(bool anyway) const {
+    return (turns_ > 0 || bodies_.size() > 1 || instructions_ >= kWorthACall) &&
+           (anyway || proportion_.native >= 2 * steps_);
   }
   const Proportion& proportion() const { return proportion_; }
   bool is_small() const { return module_.getInstructionCount() < kSmall; }

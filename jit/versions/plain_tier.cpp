@@ -109,7 +109,7 @@ const Tier::Version* Tier::version(Session& s, Frame& frame, Place& p, bool may_
   Version made;
   if (!jit_) jit_ = std::make_shared<LazyJit>(s.options.cpu);
   made.code = translate(s, jit_, &spare_, &Tier::enter, runtime::frame_closure(frame), *p.code, frame.globals, p.pc,
-                        types, live, frame.regs, made.kept, made.proportion, alone_);
+                        types, live, frame.regs, made.kept, made.proportion, alone_, waits);
   note_time(p.code->function->qualname, "translate", start);
   if (again && (!made.code || made.code->unknown >= known->code->unknown)) return &*known;
   made.uses = again ? known->uses : 0;
