@@ -296,16 +296,16 @@ class Compiled : public Translation {
  private:
   void make(backends::CodeRef& code, bool well) {
     if (failed()) return;
-    std::string error, object;
     Translator& t = **t_;
-    std::shared_ptr<backends::HostJit> jit;
-    const auto make = [&] {
-      jit = jit_->get();
-      if (jit) object = t.object(*jit, well, error);
-    };
-    if (!backends::contain_llvm(make, error)) t_->leak();
-    const std::string name = "entry";
-    if (!object.empty()) code = jit->link(object, std::span(&name, 1), error);
+    try {
+      std::string error, object;
+      const std::shared_ptr<backends::HostJit>& jit = jit_->get();  // not contained: it takes a lock
+      if (jit && !backends::contain_llvm([&] { object = t.object(*jit, well, error); }, error)) t_->leak();
+      const std::string name = "entry";
+      if (!object.empty()) code = jit->link(object, std::span(&name, 1), error);
+    } catch (const std::bad_alloc&) {
+      t_->leak();
+    }
     if (code)
       entry_.store(reinterpret_cast<Entry>(code->entry(0)), std::memory_order_release);
     else

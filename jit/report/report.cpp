@@ -123,7 +123,7 @@ Report make_report(runtime::Session& s) {
   for (const auto& f : jit->functions())
     if (!f->versions.empty() || !f->failures.empty() || f->marked) out.functions.push_back(report_of(s, *f));
   for (const plain::Tier::Told& t : jit->plain_code()) {
-    constexpr std::string_view kStates[] = {"stays interpreted, which is quicker", "compiled", "still compiling",
+    constexpr std::string_view kStates[] = {"left to the interpreter, which is quicker", "compiled", "still compiling",
                                             "not compiled: the code generator refused it",
                                             "interpreted again, since it was left too often"};
     const bool loop = t.loop.known();

@@ -143,7 +143,8 @@ std::vector<Tier::Told> Tier::report() const {
                      : v.code->failed() ? State::failed
                                         : State::compiling;
       }
-      if (!told.proportion) continue;
+      if (!told.proportion || told.proportion->native + told.proportion->steps == 0) continue;
+      if (pc > 0 ? place->looks < kManyLooks : code->calls < kManyCalls) continue;  // a test translates at once
       if (place->dropped) told.state = State::dropped;
       out.push_back(std::move(told));
     }

@@ -32,8 +32,9 @@ class Tier {
   /// The frame is at a jump back to a loop's head.
   runtime::Outcome hot_loop(Session& s, runtime::Frame& frame, Value& result);
   /// Calls of a function, until it is translated; for tests fewer.
-  uint32_t calls_before = 1500;
-  uint32_t looks_before = 60;
+  static constexpr uint32_t kManyCalls = 1500, kManyLooks = 60;
+  uint32_t calls_before = kManyCalls;
+  uint32_t looks_before = kManyLooks;
   bool waits = false;  // for the compiler; for tests
 
   /// What became of a function, or of a loop. `left`: entries after which the interpreter went on in the middle.

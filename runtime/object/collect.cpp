@@ -5,6 +5,7 @@
 #include "runtime/object/collect.h"
 
 #include <algorithm>
+#include <new>
 #include <unordered_map>
 
 #include "runtime/object/ops.h"
@@ -109,20 +110,32 @@ size_t collect(Session& s) {
   s.poll.fetch_and(~static_cast<uint32_t>(Session::kCollect));
   GcObject* head = s.gc_objects;
   std::vector<GcObject*> all;
+  std::vector<Value> garbage;
   bool counting = false;
+  const auto later = [&] {
+    if (counting) restore(head, all);
+    put_off_collection(s);
+    return size_t{0};
+  };
   try {
     Steps step{s};
     for (GcObject* o = head->gc_next; o != head; o = o->gc_next) step(), all.push_back(o);
     counting = true;
     find_garbage(s, all);
+    const auto is_garbage = [](GcObject* o) { return count_of(o) != kReachable; };
+    const auto n = static_cast<size_t>(std::ranges::count_if(all, is_garbage));
+    garbage.reserve(n);
+    const auto ends = [&](GcObject* o) {
+      return is_garbage(o) && o->object_kind() == ObjectKind::instance && static_cast<Instance*>(o)->type->has_del;
+    };
+    s.finalizers.reserve(s.finalizers.size() + static_cast<size_t>(std::ranges::count_if(all, ends)));
+    for (GcObject* o : all)
+      if (is_garbage(o)) garbage.push_back(Value::share(o));
   } catch (const PutOff&) {
-    if (counting) restore(head, all);
-    put_off_collection(s);
-    return 0;
+    return later();
+  } catch (const std::bad_alloc&) {  // the process has no more: what asked for memory is told
+    return later();
   }
-  std::vector<Value> garbage;
-  for (GcObject* o : all)
-    if (count_of(o) != kReachable) garbage.push_back(Value::share(o));
   restore(head, all);
   size_t live = all.size() - garbage.size();
   s.gc_count = 0;
