@@ -78,8 +78,12 @@ class LazyJit {
   explicit LazyJit(std::string cpu) : cpu_(std::move(cpu)) {}
   /// Null: this machine's target cannot be set up.
   const std::shared_ptr<backends::HostJit>& get();
+  /// The process had no memory in the middle of LLVM's work, which may hold a lock since: LLVM is not entered again.
+  void give_up() { given_up_.store(true, std::memory_order_release); }
+  bool given_up() const { return given_up_.load(std::memory_order_acquire); }
 
  private:
+  std::atomic<bool> given_up_{false};
   const std::string cpu_;
   std::once_flag once_;
   std::shared_ptr<backends::HostJit> jit_;

@@ -296,6 +296,7 @@ class Compiled : public Translation {
  private:
   void make(backends::CodeRef& code, bool well) {
     if (failed()) return;
+    if (jit_->given_up()) return failed_.store(true, std::memory_order_release);
     Translator& t = **t_;
     try {
       std::string error, object;
@@ -304,6 +305,7 @@ class Compiled : public Translation {
       const std::string name = "entry";
       if (!object.empty()) code = jit->link(object, std::span(&name, 1), error);
     } catch (const std::bad_alloc&) {
+      jit_->give_up();
       t_->leak();
     }
     if (code)

@@ -94,6 +94,7 @@ const Tier::Version* Tier::version(Session& s, Frame& frame, Place& p, bool may_
   const bool found = known != p.versions.end();
   const bool again = found && known->code && known->code->unknown > 0 && ++known->uses == kVague;
   if (found && !again) return &*known;
+  if (jit_ && jit_->given_up()) return found ? &*known : nullptr;
   if (!again && (!may_translate || p.versions.size() >= kMostOfPlace)) return nullptr;
   // A test waits for each: of the library's code one place in eight is enough.
   if (waits && p.code->of_library && (p.pc * 5 + p.code->instrs.size()) % 8 != 0) p.dropped = true;
