@@ -1,5 +1,7 @@
 #include "jit/versions/plain_tier.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <thread>
 
@@ -29,6 +31,16 @@ bool is_own_steps(const Value& v) {
   if (runtime::kind_of(v) != runtime::ObjectKind::iterator) return false;
   const auto* it = v.as<runtime::Iterator>();
   return it->def == &runtime::kRangeIterator && it->refs == 1;
+}
+
+// LLVM does not get over a lack of memory in its midst: it may hold a lock then. With so few addresses (`ulimit -v`) plain
+// code stays interpreted.
+bool has_few_addresses() {
+  static const bool few = [] {
+    rlimit limit{};
+    return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur < (rlim_t{1} << 30);
+  }();
+  return few;
 }
 
 // A dead register that holds no object owns nothing.
@@ -82,7 +94,7 @@ const Tier::Version* Tier::version(Session& s, Frame& frame, Place& p, bool may_
         return false;
     return true;
   };
-  if (p.dropped) return nullptr;
+  if (p.dropped || has_few_addresses()) return nullptr;
   if (support::process_ends()) return nullptr;  // LLVM is not to be entered any more, nor what it made
   auto known = std::ranges::find_if(p.versions, fits);
   if (known != p.versions.end() && known->code && leaves_often(*known->code)) {
