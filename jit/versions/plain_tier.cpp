@@ -33,8 +33,8 @@ bool is_own_steps(const Value& v) {
   return it->def == &runtime::kRangeIterator && it->refs == 1;
 }
 
-// LLVM does not get over a lack of memory in its midst: it may hold a lock then. With so few addresses (`ulimit -v`) plain
-// code stays interpreted.
+// LLVM does not get over a lack of memory in its midst: it may hold a lock then. With so few addresses (`ulimit -v`)
+// plain code stays interpreted.
 bool has_few_addresses() {
   static const bool few = [] {
     rlimit limit{};
