@@ -602,11 +602,8 @@ class Specialiser {
   void undo(const Checkpoint& to);
   // renewed.cpp
   bool are_renewed(const AVal& head, const AVal& back, const AHeap& at_head, const AHeap& at_edge) const;
-  bool reached_by_it_alone(const AFrame& f, uint32_t name, const Fork& at, const std::vector<bool>& live) const;
-  bool reached_by_it_alone(const AFrame& f, const HeapLocation& slot, const Fork& at,
-                           const std::vector<bool>& live) const;
-  bool reached_by_one(const AFrame& f, const AVal& v, std::optional<uint32_t> name, const HeapLocation* slot,
-                      const Fork& at, const std::vector<bool>& live) const;
+  bool reached_by_it_alone(const AFrame& f, const AVal& v, std::optional<uint32_t> name, const HeapLocation* slot,
+                           const Fork& at, const std::vector<bool>& live) const;
   AVal renew(const AVal& v, LoopHead& lh);
   void require_renewed(const std::string& what, const AVal& head, const AVal& back, const Fork& at_head,
                        const Fork& edge);

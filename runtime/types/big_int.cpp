@@ -1,5 +1,3 @@
-#include "runtime/types/big_int.h"
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -14,47 +12,11 @@
 #include "runtime/object/session.h"
 #include "runtime/object/type_slots.h"
 #include "runtime/text/hash.h"
-#include "runtime/types/mp.h"
+#include "runtime/types/big_int_parts.h"
 
 namespace ouro::runtime {
-namespace {
 
-constexpr int kDigitBits = 60;
-static_assert(MP_DIGIT_BIT == kDigitBits);
-static_assert(sizeof(mp_int) <= sizeof(BigInt::mp));
-
-mp_int& mp_of(const Value& v) { return *reinterpret_cast<mp_int*>(v.as<BigInt>()->mp); }
-
-uint64_t magnitude(int64_t i) { return i < 0 ? uint64_t{0} - static_cast<uint64_t>(i) : static_cast<uint64_t>(i); }
-
-// Any int as an mp_int to read from; owns nothing.
-struct View {
-  mp_int v;
-  mp_digit small[2];
-  explicit View(const Value& x) {
-    if (!is_word(x)) {
-      v = mp_of(x);
-      return;
-    }
-    uint64_t m = magnitude(word_of(x));
-    small[0] = m & MP_MASK;
-    small[1] = m >> kDigitBits;
-    v.dp = small;
-    v.used = m == 0 ? 0 : small[1] ? 2 : 1;
-    v.alloc = 2;
-    v.sign = word_of(x) < 0 ? MP_NEG : MP_ZPOS;
-  }
-  View(const View&) = delete;
-  operator const mp_int*() const { return &v; }
-  int bits() const { return v.used == 0 ? 0 : (v.used - 1) * kDigitBits + std::bit_width(v.dp[v.used - 1]); }
-};
-
-size_t digit_bytes(const mp_int& v) { return static_cast<size_t>(v.alloc) * sizeof(mp_digit); }
-
-Value out_of_memory(Session& s) { return raise_memory_error(s); }
-
-// The value of `m`, whose digits are taken.
-Value finish(Mp& m) {
+Value int_of_digits(Mp& m) {
   mp_int& v = m.v;
   if (v.used <= 2) {
     unsigned __int128 u = v.used == 0 ? 0 : v.dp[0];
@@ -71,8 +33,10 @@ Value finish(Mp& m) {
   return big;
 }
 
+namespace {
+
 #define OURO_MP(expr) \
-  if ((expr) != MP_OKAY) return out_of_memory(s)
+  if ((expr) != MP_OKAY) return raise_memory_error(s)
 
 using U128 = unsigned __int128;
 
@@ -107,7 +71,7 @@ Value from_short(const Short& x) {
   v.sign = x.negative ? MP_NEG : MP_ZPOS;
   for (U128 u = x.magnitude; u; u >>= kDigitBits) v.dp[v.used++] = static_cast<mp_digit>(u & MP_MASK);
   Mp m(v);
-  return finish(m);
+  return int_of_digits(m);
 }
 
 Value from_i128(__int128 x) { return from_short({x < 0 ? 0 - static_cast<U128>(x) : static_cast<U128>(x), x < 0}); }
@@ -166,97 +130,37 @@ unsigned __int128 top_bits(const mp_int& v, int64_t& shift, bool& sticky) {
   return q;
 }
 
-constexpr size_t kBetweenLooks = 1 << 18;  // characters
-
-// The digits of a magnitude that is not 0, behind `head`. They are made from the last on.
-std::string with_digits(std::string head, const mp_int& v, int base) {
-  static constexpr char kDigits[] = "0123456789abcdefghijklmnopqrstuvwxyz";
-  const auto bits =
-      static_cast<size_t>(v.used - 1) * kDigitBits + static_cast<size_t>(std::bit_width(v.dp[v.used - 1]));
-  const bool power = std::has_single_bit(static_cast<unsigned>(base));
-  const auto per = static_cast<size_t>(std::countr_zero(static_cast<unsigned>(base)));
-  const size_t before = head.size(), most = power
-                                                ? (bits + per - 1) / per
-                                                : static_cast<size_t>(static_cast<double>(bits) / std::log2(base)) + 2;
-  append_fill(head, most, '0');
-  size_t at = head.size();
-  auto put = [&](uint64_t digit) {
-    if (at % kBetweenLooks == 0) poll_interrupt();
-    head[--at] = kDigits[digit];
-  };
-  if (power) {
-    for (size_t bit = 0; bit < bits; bit += per) {
-      const size_t i = bit / kDigitBits;
-      unsigned __int128 w = v.dp[i];
-      if (i + 1 < static_cast<size_t>(v.used)) w |= static_cast<unsigned __int128>(v.dp[i + 1]) << kDigitBits;
-      put(static_cast<uint64_t>(w >> bit % kDigitBits) & static_cast<uint64_t>(base - 1));
-    }
-    return head;
-  }
-  int count = 1;  // of digits that a chunk of below 2^60 has
-  auto chunk = static_cast<uint64_t>(base);
-  for (; chunk <= MP_MASK / static_cast<uint64_t>(base); ++count) chunk *= static_cast<uint64_t>(base);
-  CountedVector<mp_digit> d(v.dp, v.dp + v.used);
-  for (int n = v.used; n > 0;) {
-    poll_interrupt();
-    uint64_t rest = divide_by_digit(d.data(), n, chunk);
-    while (n > 0 && d[static_cast<size_t>(n - 1)] == 0) --n;
-    for (int k = 0; k < count && (n > 0 || rest); ++k, rest /= static_cast<uint64_t>(base))
-      put(rest % static_cast<uint64_t>(base));
-  }
-  head.erase(before, at - before);
-  return head;
-}
-
-int digit_value(char c) { return c <= '9' ? c - '0' : (c | 32) - 'a' + 10; }
-
-// m = m * factor + add on the digits.
-bool multiply_add(mp_int& m, uint64_t factor, uint64_t add) {
-  unsigned __int128 carry = add;
-  for (int i = 0; i < m.used; ++i) {
-    carry += static_cast<unsigned __int128>(m.dp[i]) * factor;
-    m.dp[i] = static_cast<mp_digit>(carry) & MP_MASK;
-    carry >>= kDigitBits;
-  }
-  while (carry) {
-    if (m.used == m.alloc && mp_grow(&m, m.used + 2) != MP_OKAY) return false;
-    m.dp[m.used++] = static_cast<mp_digit>(carry) & MP_MASK;
-    carry >>= kDigitBits;
-  }
-  return true;
-}
-
 }  // namespace
 
 Value int_from_u64(uint64_t u) { return from_i128(static_cast<__int128>(u)); }
 
 Value int_add(Session& s, const Value& a, const Value& b) {
   if (Short x, y, r; is_short(a, x) && is_short(b, y) && add_short(x, y, r)) return from_short(r);
-  View x(a), y(b);
+  IntDigits x(a), y(b);
   Mp r(std::max(x.v.used, y.v.used) + 1);
-  if (!r.ok) return out_of_memory(s);
+  if (!r.ok) return raise_memory_error(s);
   OURO_MP(mp_add(x, y, r));
-  return finish(r);
+  return int_of_digits(r);
 }
 
 Value int_sub(Session& s, const Value& a, const Value& b) {
   if (Short x, y, r; is_short(a, x) && is_short(b, y) && add_short(x, {y.magnitude, !y.negative}, r))
     return from_short(r);
-  View x(a), y(b);
+  IntDigits x(a), y(b);
   Mp r(std::max(x.v.used, y.v.used) + 1);
-  if (!r.ok) return out_of_memory(s);
+  if (!r.ok) return raise_memory_error(s);
   OURO_MP(mp_sub(x, y, r));
-  return finish(r);
+  return int_of_digits(r);
 }
 
 Value int_mul(Session& s, const Value& a, const Value& b) {
   if (Short x, y; is_short(a, x) && is_short(b, y))
     if (U128 r; !__builtin_mul_overflow(x.magnitude, y.magnitude, &r)) return from_short({r, x.negative != y.negative});
-  View x(a), y(b);
+  IntDigits x(a), y(b);
   Mp r(x.v.used + y.v.used + 1);
-  if (!r.ok) return out_of_memory(s);
+  if (!r.ok) return raise_memory_error(s);
   OURO_MP(multiply(x, y, r));
-  return finish(r);
+  return int_of_digits(r);
 }
 
 Value int_neg(Session& s, const Value& a) { return int_sub(s, Value::integer(0), a); }
@@ -292,10 +196,10 @@ bool int_divmod(Session& s, const Value& a, const Value& b, Value* quotient, Val
     if (remainder) *remainder = from_short(r);
     return true;
   }
-  View x(a), y(b);
+  IntDigits x(a), y(b);
   Mp q(x.v.used + 2), r(y.v.used + 2);
   auto fail = [&] {
-    out_of_memory(s);
+    raise_memory_error(s);
     return false;
   };
   if (!q.ok || !r.ok) return fail();
@@ -304,8 +208,8 @@ bool int_divmod(Session& s, const Value& a, const Value& b, Value* quotient, Val
     if (mp_add(r, y, r) != MP_OKAY) return fail();
     if (quotient && mp_sub_d(q, 1, q) != MP_OKAY) return fail();
   }
-  if (quotient) *quotient = finish(q);
-  if (remainder) *remainder = finish(r);
+  if (quotient) *quotient = int_of_digits(q);
+  if (remainder) *remainder = int_of_digits(r);
   return true;
 }
 
@@ -315,11 +219,11 @@ Value int_true_divide(Session& s, const Value& a, const Value& b) {
   if (is_word(a) && is_word(b) && word_of(a) <= kExact && word_of(a) >= -kExact && word_of(b) <= kExact &&
       word_of(b) >= -kExact)
     return Value::floating(static_cast<double>(word_of(a)) / static_cast<double>(word_of(b)));
-  View x(a), y(b);
+  IntDigits x(a), y(b);
   if (x.v.used == 0) return Value::floating(y.v.sign == MP_NEG ? -0.0 : 0.0);
   int shift = y.bits() - x.bits() + 66;  // the quotient then has 66 or 67 bits
   Mp n(x.v.used + 3), d(y.v.used + 3), q(4), r(y.v.used + 3);
-  if (!n.ok || !d.ok || !q.ok || !r.ok) return out_of_memory(s);
+  if (!n.ok || !d.ok || !q.ok || !r.ok) return raise_memory_error(s);
   OURO_MP(mp_abs(x, n));
   OURO_MP(mp_abs(y, d));
   if (shift >= 0) {
@@ -343,8 +247,8 @@ Value int_pow(Session& s, const Value& a, const Value& b) {
     return Value::floating(std::pow(x, y));
   }
   if (is_word(a) && (word_of(a) == 0 || word_of(a) == 1)) return Value::integer(int_sign(b) == 0 ? 1 : word_of(a));
-  if (is_word(a) && word_of(a) == -1) return Value::integer((View(b).v.used && View(b).v.dp[0] & 1) ? -1 : 1);
-  if (!is_word(b) || word_of(b) > INT32_MAX) return out_of_memory(s);
+  if (is_word(a) && word_of(a) == -1) return Value::integer((IntDigits(b).v.used && IntDigits(b).v.dp[0] & 1) ? -1 : 1);
+  if (!is_word(b) || word_of(b) > INT32_MAX) return raise_memory_error(s);
   auto e = static_cast<uint32_t>(word_of(b));
   if (is_word(a)) {
     // In words as long as nothing overflows.
@@ -368,13 +272,13 @@ Value int_pow(Session& s, const Value& a, const Value& b) {
       return int_shift_left(s, one, Value::integer(static_cast<int64_t>(e) * std::countr_zero(m)));
     }
   }
-  View x(a);
-  if (static_cast<double>(x.bits()) * e > 1.6e10) return out_of_memory(s);
+  IntDigits x(a);
+  if (static_cast<double>(x.bits()) * e > 1.6e10) return raise_memory_error(s);
   require_memory(static_cast<size_t>(x.bits()) * e / 4);  // the result and its last square
   Mp r(2);
-  if (!r.ok) return out_of_memory(s);
+  if (!r.ok) return raise_memory_error(s);
   OURO_MP(power(x, e, r));
-  return finish(r);
+  return int_of_digits(r);
 }
 
 Value int_pow_mod(Session& s, const Value& a, const Value& b, const Value& m) {
@@ -389,13 +293,13 @@ Value int_pow_mod(Session& s, const Value& a, const Value& b, const Value& m) {
     exponent = int_neg(s, b);
     Value reduced;
     if (!int_divmod(s, a, modulus, nullptr, &reduced, "")) return Value::error();
-    View x(reduced), y(modulus);
+    IntDigits x(reduced), y(modulus);
     Mp inverse(y.v.used + 1), divisor;
-    if (!inverse.ok || !divisor.ok) return out_of_memory(s);
+    if (!inverse.ok || !divisor.ok) return raise_memory_error(s);
     OURO_MP(greatest_divisor(x, y, divisor, inverse));
     if (divisor.v.used != 1 || divisor.v.dp[0] != 1)
       return raise_text(s, ExcKind::ValueError, "base is not invertible for the given modulus");
-    base = finish(inverse);
+    base = int_of_digits(inverse);
   }
   Value reduced;
   if (!int_divmod(s, base, modulus, nullptr, &reduced, "")) return Value::error();
@@ -407,11 +311,11 @@ Value int_pow_mod(Session& s, const Value& a, const Value& b, const Value& m) {
     }
     result = Value::integer(static_cast<int64_t>(r));
   } else {
-    View x(reduced), e(exponent), p(modulus);
+    IntDigits x(reduced), e(exponent), p(modulus);
     Mp r(p.v.used + 1);
-    if (!r.ok) return out_of_memory(s);
+    if (!r.ok) return raise_memory_error(s);
     OURO_MP(power_mod(x, e, p, r));
-    result = finish(r);
+    result = int_of_digits(r);
   }
   if (int_sign(m) < 0 && int_sign(result) != 0) return int_add(s, result, m);
   return result;
@@ -424,15 +328,15 @@ Value int_shift_left(Session& s, const Value& a, const Value& count) {
       30.0 * 2305843009213693945;  // of CPython: more of its digits are refused before memory is asked
   if (int_compare_double(count, kMostBits) > 0)
     return raise_text(s, ExcKind::OverflowError, "too many digits in integer");
-  if (!is_word(count) || word_of(count) > INT32_MAX - 128) return out_of_memory(s);
+  if (!is_word(count) || word_of(count) > INT32_MAX - 128) return raise_memory_error(s);
   int64_t n = word_of(count);
   if (Short x; n < 128 && is_short(a, x) && x.magnitude <= ~U128{0} >> n)
     return from_short({x.magnitude << n, x.negative});
-  View x(a);
+  IntDigits x(a);
   Mp r(x.v.used + static_cast<int>(n / kDigitBits) + 2);
-  if (!r.ok) return out_of_memory(s);
+  if (!r.ok) return raise_memory_error(s);
   OURO_MP(mp_mul_2d(x, static_cast<int>(n), r));
-  return finish(r);
+  return int_of_digits(r);
 }
 
 Value int_shift_right(Session& s, const Value& a, const Value& count) {
@@ -441,11 +345,11 @@ Value int_shift_right(Session& s, const Value& a, const Value& count) {
   int64_t n = word_of(count);
   if (is_word(a)) return Value::integer(word_of(a) >> std::min<int64_t>(n, 63));
   if (Short x; n < 128 && is_short(a, x) && !x.negative) return from_short({x.magnitude >> n, false});
-  View x(a);
+  IntDigits x(a);
   Mp r(x.v.used + 1);
-  if (!r.ok) return out_of_memory(s);
+  if (!r.ok) return raise_memory_error(s);
   OURO_MP(mp_signed_rsh(x, static_cast<int>(n), r));
-  return finish(r);
+  return int_of_digits(r);
 }
 
 Value int_bits(Session& s, BitOp op, const Value& a, const Value& b) {
@@ -457,22 +361,22 @@ Value int_bits(Session& s, BitOp op, const Value& a, const Value& b) {
     const U128 x = p.magnitude, y = q.magnitude;
     return from_short({op == BitOp::and_ ? x & y : op == BitOp::or_ ? x | y : x ^ y, false});
   }
-  View x(a), y(b);
+  IntDigits x(a), y(b);
   Mp r(std::max(x.v.used, y.v.used) + 2);
-  if (!r.ok) return out_of_memory(s);
+  if (!r.ok) return raise_memory_error(s);
   OURO_MP(op == BitOp::and_ ? mp_and(x, y, r) : op == BitOp::or_ ? mp_or(x, y, r) : mp_xor(x, y, r));
-  return finish(r);
+  return int_of_digits(r);
 }
 
 Value int_gcd(Session& s, const Value& a, const Value& b) {
   Value x = int_abs(s, a), y = int_abs(s, b);
   if (x.is_error() || y.is_error()) return Value::error();
   if (!is_word(x) && !is_word(y)) {
-    View v(x), w(y);
+    IntDigits v(x), w(y);
     Mp r;
-    if (!r.ok) return out_of_memory(s);
+    if (!r.ok) return raise_memory_error(s);
     OURO_MP(greatest_divisor(v, w, r));
-    return finish(r);
+    return int_of_digits(r);
   }
   if (!is_word(x) || !is_word(y)) {
     if (!is_word(y)) std::swap(x, y);
@@ -518,7 +422,7 @@ Value int_isqrt(Session& s, const Value& a) {
 
 int int_compare(const Value& a, const Value& b) {
   if (is_word(a) && is_word(b)) return word_of(a) < word_of(b) ? -1 : word_of(a) > word_of(b);
-  View x(a), y(b);
+  IntDigits x(a), y(b);
   return mp_cmp(x, y);
 }
 
@@ -533,7 +437,7 @@ int int_compare_double(const Value& a, double b) {
     double fraction = b - static_cast<double>(t);
     return fraction > 0 ? -1 : fraction < 0 ? 1 : 0;
   }
-  View x(a);
+  IntDigits x(a);
   int sign = x.v.sign == MP_NEG ? -1 : 1;
   if (std::fabs(b) < 9223372036854775808.0) return sign;
   if ((b < 0) != (sign < 0)) return sign;
@@ -573,11 +477,11 @@ int64_t int_hash(const Value& a) {
 
 size_t int_bit_length(const Value& a) {
   if (is_word(a)) return static_cast<size_t>(std::bit_width(magnitude(word_of(a))));
-  return static_cast<size_t>(View(a).bits());
+  return static_cast<size_t>(IntDigits(a).bits());
 }
 
 size_t int_bit_count(const Value& a) {
-  View x(a);
+  IntDigits x(a);
   size_t n = 0;
   for (int i = 0; i < x.v.used; ++i) n += static_cast<size_t>(std::popcount(static_cast<uint64_t>(x.v.dp[i])));
   return n;
@@ -612,7 +516,7 @@ bool int_to_double(Session& s, const Value& a, double& out) {
 }
 
 double int_frexp(const Value& a, int64_t& exponent) {
-  View x(a);
+  IntDigits x(a);
   if (x.v.used == 0) {
     exponent = 0;
     return 0;
@@ -625,123 +529,6 @@ double int_frexp(const Value& a, int64_t& exponent) {
   m = std::frexp(m, &e);
   exponent = e + shift;
   return x.v.sign == MP_NEG ? -m : m;
-}
-
-std::string int_text(const Value& a, int base, std::string_view prefix) {
-  if (base == 10 && prefix.empty() && is_word(a)) return std::to_string(word_of(a));
-  View x(a);
-  std::string head(x.v.sign == MP_NEG ? "-" : "");
-  head += prefix;
-  return x.v.used == 0 ? head + '0' : with_digits(std::move(head), x.v, base);
-}
-std::string int_digits(const Value& a, int base) {
-  View x(a);
-  return x.v.used == 0 ? "0" : with_digits({}, x.v, base);
-}
-
-namespace {
-
-// n digits of `bits` each, the most significant one first: in linear time, as they are the number's bits.
-template <class DigitAt>
-Value from_bits(Session& s, size_t n, int bits, bool negative, DigitAt digit_at) {
-  Mp m(static_cast<int>(n * static_cast<size_t>(bits) / kDigitBits) + 2);
-  if (!m.ok) return out_of_memory(s);
-  unsigned __int128 low = 0;
-  int have = 0, used = 0;
-  uint32_t count = 0;
-  for (size_t i = n; i-- > 0;) {
-    poll_interrupt(s, count);
-    low |= static_cast<unsigned __int128>(digit_at(i)) << have;
-    have += bits;
-    if (have < kDigitBits) continue;
-    m.v.dp[used++] = static_cast<mp_digit>(low) & MP_MASK;
-    low >>= kDigitBits;
-    have -= kDigitBits;
-  }
-  if (low) m.v.dp[used++] = static_cast<mp_digit>(low);
-  m.v.used = used;
-  mp_clamp(m);
-  m.v.sign = negative && m.v.used ? MP_NEG : MP_ZPOS;
-  return finish(m);
-}
-
-}  // namespace
-
-Value int_from_digits(Session& s, std::string_view digits, int base, bool negative) {
-  uint64_t word = 0;
-  bool fits = true;
-  for (char c : digits) {
-    if (__builtin_mul_overflow(word, static_cast<uint64_t>(base), &word) ||
-        __builtin_add_overflow(word, static_cast<uint64_t>(digit_value(c)), &word)) {
-      fits = false;
-      break;
-    }
-  }
-  if (fits) return from_i128(negative ? -static_cast<__int128>(word) : static_cast<__int128>(word));
-  if ((base & (base - 1)) == 0)
-    return from_bits(s, digits.size(), std::countr_zero(static_cast<unsigned>(base)), negative,
-                     [&](size_t i) { return static_cast<unsigned>(digit_value(digits[i])); });
-  // As many digits at a time as fit a word below 2^60.
-  int per = 1;
-  for (uint64_t p = static_cast<uint64_t>(base); p <= (uint64_t{1} << 60) / static_cast<uint64_t>(base);
-       p *= static_cast<uint64_t>(base))
-    ++per;
-  Mp m(static_cast<int>(static_cast<double>(digits.size()) * std::log2(base) / kDigitBits) + 3);
-  if (!m.ok) return out_of_memory(s);
-  for (size_t i = 0; i < digits.size();) {
-    uint64_t factor = 1, chunk = 0;
-    for (int k = 0; k < per && i < digits.size(); ++k, ++i) {
-      factor *= static_cast<uint64_t>(base);
-      chunk = chunk * static_cast<uint64_t>(base) + static_cast<uint64_t>(digit_value(digits[i]));
-    }
-    poll_interrupt(s);
-    if (!multiply_add(m.v, factor, chunk)) return out_of_memory(s);
-  }
-  m.v.sign = negative ? MP_NEG : MP_ZPOS;
-  return finish(m);
-}
-
-bool int_to_bytes(const Value& a, size_t size, bool is_signed, std::string& out) {
-  int sign = int_sign(a);
-  if (sign < 0 && !is_signed) return false;
-  size_t bits = int_bit_length(a);
-  if (is_signed) {
-    // -2^(8n-1) fits in n bytes.
-    bool power = sign < 0 && int_bit_count(a) == 1;
-    if (sign != 0 && bits + (power ? 0 : 1) > size * 8) return false;
-  } else if (bits > size * 8) {
-    return false;
-  }
-  out.clear();
-  append_fill(out, size, '\0');
-  View x(a);
-  size_t n = (bits + 7) / 8;
-  for (size_t k = 0; k < n; ++k) {
-    if (k % kBetweenLooks == 0) poll_interrupt();
-    size_t at = k * 8, i = at / kDigitBits, off = at % kDigitBits;
-    unsigned __int128 w = x.v.dp[i];
-    if (i + 1 < static_cast<size_t>(x.v.used)) w |= static_cast<unsigned __int128>(x.v.dp[i + 1]) << kDigitBits;
-    out[size - 1 - k] = static_cast<char>(w >> off);
-  }
-  if (sign < 0) {
-    bool carry = true;
-    for (size_t k = size; k-- > 0;) {
-      if ((k & 0xfffff) == 0) poll_interrupt();
-      auto b = static_cast<unsigned char>(~out[k]);
-      if (carry) carry = ++b == 0;
-      out[k] = static_cast<char>(b);
-    }
-  }
-  return true;
-}
-
-Value int_from_bytes(Session& s, std::string_view bytes, bool is_signed) {
-  bool negative = is_signed && !bytes.empty() && (bytes[0] & 0x80);
-  Value v = from_bits(s, bytes.size(), 8, false, [&](size_t i) { return static_cast<unsigned char>(bytes[i]); });
-  if (!negative || v.is_error()) return v;
-  Value one = int_shift_left(s, Value::integer(1), Value::integer(static_cast<int64_t>(bytes.size() * 8)));
-  if (one.is_error()) return one;
-  return int_sub(s, v, one);
 }
 
 void register_big_int_kind() {

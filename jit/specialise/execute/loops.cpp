@@ -149,10 +149,7 @@ void Specialiser::next_turn(AFrame& f, AFrame::LoopState& l) {
   }
   if (l.trips == kTurnsThatTell) {
     const double each = static_cast<double>(code.size() - l.size) / kTurnsThatTell;
-    const double all = each * turns_left(f, l.head, heap_);
-    if (all > kMaxProgram) throw LoopRetry{&f, l.head, Why::large};
-    if (each > kLongTurn && all > kMaxWrittenOut && !l.structural && !recording_)
-      throw LoopRetry{&f, l.head, Why::many};
+    if (each * turns_left(f, l.head, heap_) > kMaxProgram) throw LoopRetry{&f, l.head, Why::large};
   }
   if (code.size() <= kMaxProgram && steps_ <= kMaxSteps) return;
   for (AFrame* outer : frames_)

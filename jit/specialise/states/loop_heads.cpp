@@ -187,17 +187,21 @@ bool Specialiser::fits(AFrame& f, BlockId head, const LoopPlan& of_head, LoopPla
     const AVal &h = at_head.env[n], &b = edge.env[n];
     if (same(h, b)) return of_head.renewed.contains(n);
     if (of_head.renewed.contains(n)) return require_renewed(f.variable(n), h, b, at_head, edge), true;
-    if (!are_renewed(h, b, at_head.heap, edge.heap) || !reached_by_it_alone(f, n, at_head, live)) return false;
+    if (!are_renewed(h, b, at_head.heap, edge.heap) || !reached_by_it_alone(f, h, n, nullptr, at_head, live))
+      return false;
     plan.renewed.insert(n);
     plan.names.insert(n);
     return ok = false, true;
+  };
+  const auto held_elsewhere = [&](std::string_view what) {
+    abandon(Reason::loop_state, fmt::format("a loop's {} that something else holds, too", what));
   };
   for (uint32_t n = 0; n < live.size(); ++n) {
     if (!live[n]) continue;
     if (!of_each_turn(n))
       look(at_head.env[n], edge.env[n], &LoopPlan::names, &LoopPlan::optional_names, n, [&] { return f.variable(n); });
-    else if (!reached_by_it_alone(f, n, edge, live))
-      abandon(Reason::loop_state, fmt::format("a loop's {} that something else holds, too", f.variable(n)));
+    else if (!reached_by_it_alone(f, edge.env[n], n, nullptr, edge, live))
+      held_elsewhere(f.variable(n));
   }
   const auto slot_at = [](const AHeap& heap, const HeapLocation& l) -> const AVal* {
     AObject::Slot* s = heap[l.object] ? heap[l.object]->find(Symbol::from_id(l.index)) : nullptr;
@@ -208,8 +212,7 @@ bool Specialiser::fits(AFrame& f, BlockId head, const LoopPlan& of_head, LoopPla
     const AVal *h = slot_at(at_head.heap, l), *b = slot_at(edge.heap, l);
     if (!h || !b) abandon(Reason::loop_growth, fmt::format("{} is made in a loop", what));
     if (!same(*h, *b)) require_renewed(what, *h, *b, at_head, edge);
-    if (!reached_by_it_alone(f, l, edge, live))
-      abandon(Reason::loop_state, fmt::format("a loop's {} that something else holds, too", what));
+    if (!reached_by_it_alone(f, *b, std::nullopt, &l, edge, live)) held_elsewhere(what);
   }
   check_shared_chains(plan, at_head, edge);
   std::vector<size_t> differing;
@@ -283,7 +286,7 @@ bool Specialiser::fits(AFrame& f, BlockId head, const LoopPlan& of_head, LoopPla
         return;
       }
       if (l.part == HeapLocation::Part::slot && !same(h, b) && are_renewed(h, b, at_head.heap, edge.heap) &&
-          reached_by_it_alone(f, l, at_head, live)) {
+          reached_by_it_alone(f, h, std::nullopt, &l, at_head, live)) {
         plan.renewed_heap.insert(l);
         plan.heap.insert(l);
         ok = false;

@@ -123,19 +123,9 @@ bool Specialiser::are_renewed(const AVal& head, const AVal& back, const AHeap& a
          x->items.size() == y->items.size() && alike_keys(*x, *y);
 }
 
-bool Specialiser::reached_by_it_alone(const AFrame& f, uint32_t name, const Fork& at,
-                                      const std::vector<bool>& live) const {
-  return reached_by_one(f, at.env[name], name, nullptr, at, live);
-}
-
-bool Specialiser::reached_by_it_alone(const AFrame& f, const HeapLocation& slot, const Fork& at,
-                                      const std::vector<bool>& live) const {
-  const AObject::Slot* s = at.heap[slot.object]->find(Symbol::from_id(slot.index));
-  return s && reached_by_one(f, s->value, std::nullopt, &slot, at, live);
-}
-
-bool Specialiser::reached_by_one(const AFrame& f, const AVal& v, std::optional<uint32_t> name, const HeapLocation* slot,
-                                 const Fork& at, const std::vector<bool>& live) const {
+// Does only this place, a variable (`name`) or an attribute (`slot`), lead to the containers of its value v?
+bool Specialiser::reached_by_it_alone(const AFrame& f, const AVal& v, std::optional<uint32_t> name,
+                                      const HeapLocation* slot, const Fork& at, const std::vector<bool>& live) const {
   std::set<HeapId> tree;
   if (recording_ || !collect_tree(v, at.heap, tree)) return false;
   Reached reached(at.heap, tree, slot);
