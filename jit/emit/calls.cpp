@@ -53,9 +53,10 @@ const runtime::Native* Translator::native_method(const RegType& receiver, Symbol
   return found.as<runtime::Native>();
 }
 
-// What lists do all the time; the rest is a step.
+// What lists and dicts do all the time; the rest is a step.
 Translator::After Translator::call_native_method(const Instr& in, ObjectKind of, const std::string& name,
                                                  const Operand* ops, uint32_t count) {
+  if (of == ObjectKind::dict && name == "get" && (count == 2 || count == 3)) return dict_get(in, ops, count);
   if (of != ObjectKind::list) return After::untranslated;
   if (name == "append" && count == 2) {
     const int32_t item = ops[1].at;
@@ -102,22 +103,113 @@ Translator::After Translator::call_native_method(const Instr& in, ObjectKind of,
 // A method is called: `ops` are its receiver and its arguments.
 Translator::After Translator::call_on(const Instr& in, Symbol method, const Operand* ops, uint32_t count, uint32_t pc) {
   const RegType t = type(ops->at), member = module_member(t, method);
-  if (member.kind == Kind::known) return call_known(in, member, ops + 1, count - 1, pc);
-  if (native_method(t, method)) return call_native_method(in, t.object->object_kind(), method.str(), ops, count);
+  if (member.kind == Kind::known) return call_value(in, member, {}, ops + 1, count - 1, pc);
+  if (native_method(t, method)) {
+    if (!call_of(in).simple()) return After::untranslated;
+    return call_native_method(in, t.object->object_kind(), method.str(), ops, count);
+  }
   const runtime::Function* f = method_of(t, method);
   if (!f) return After::untranslated;
+  const auto given = arrange({f}, call_of(in), 1, ops, count, 0);
+  if (!given) return After::untranslated;
   (void)instance_like(ops->at);
-  return call_function(in, f, ops, count, pc);
+  return call_function(in, {f}, *given, {ops, count}, pc);
 }
 
-Translator::After Translator::call_known(const Instr& in, const RegType& callee, const Operand* args, uint32_t count,
-                                         uint32_t pc) {
-  if (callee.kind != Kind::known) return After::untranslated;
-  if (callee.object->object_kind() == ObjectKind::function)
-    return call_function(in, static_cast<const runtime::Function*>(callee.object), args, count, pc);
-  if (callee.object->object_kind() == ObjectKind::type && !static_cast<runtime::Type*>(callee.object)->builtin)
+const ir::CallSig& Translator::call_of(const Instr& in) const {
+  return now_->code->function->calls[now_->code->sites[static_cast<size_t>(in.a)].attr];
+}
+
+// What a register, or the code itself, says is called. `of`: the register.
+Translator::After Translator::call_value(const Instr& in, const RegType& callee, const Operand& of, const Operand* args,
+                                         uint32_t count, uint32_t pc) {
+  if ((callee.kind != Kind::known && callee.kind != Kind::held) || !callee.object) return After::untranslated;
+  const ObjectKind k = callee.object->object_kind();
+  if (k == ObjectKind::function) {
+    const Callee f{static_cast<const runtime::Function*>(callee.object), callee.kind == Kind::held, of};
+    if (f.held && of.at < 0) return After::untranslated;
+    const auto given = arrange(f, call_of(in), 0, args, count, 0);
+    return given ? call_function(in, f, *given, {args, count}, pc) : After::untranslated;
+  }
+  if (callee.kind == Kind::held) return After::untranslated;
+  if (k == ObjectKind::type && !static_cast<runtime::Type*>(callee.object)->builtin)
     return call_class(in, static_cast<runtime::Type*>(callee.object), args, count, pc);
-  return call_builtin(in, callee.object, args, count);
+  return call_of(in).simple() ? call_builtin(in, callee.object, args, count) : After::untranslated;
+}
+
+// Which operand, or which default, each parameter gets; behind `first`, which get something else. The call's own
+// arguments begin after `self` operands. Null: that is not known here, or an error.
+std::optional<std::vector<Translator::Given>> Translator::arrange(const Callee& f, const ir::CallSig& call,
+                                                                  uint32_t self, const Operand* ops, uint32_t count,
+                                                                  uint32_t first) {
+  const Code* code = f.like->compiled;
+  if (!code || !code->plain || code->positional < first) return std::nullopt;
+  const ir::Signature& sig = f.like->code->sig;
+  std::vector<Given> out(code->positional - first);
+  std::vector<bool> has(out.size());
+  size_t next = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    size_t at = next;
+    const bool own = i >= self;
+    if (own && call.args[i - self].kind == ir::CallSig::Kind::keyword) {
+      const auto name = std::find(sig.names.begin() + sig.posonly, sig.names.end(), call.args[i - self].name);
+      at = static_cast<size_t>(name - sig.names.begin()) - first;
+    } else if (own && call.args[i - self].kind != ir::CallSig::Kind::positional) {
+      return std::nullopt;
+    } else {
+      ++next;
+    }
+    if (at >= out.size() || has[at]) return std::nullopt;
+    out[at].operand = ops[i], has[at] = true;
+  }
+  // Defaults of a function that is known are numbers and None (holds_objects).
+  auto* defaults = f.held ? nullptr : runtime::cast_exact<runtime::Tuple>(f.like->defaults);
+  bool any = false;
+  for (size_t at = 0; at < out.size(); ++at) {
+    if (has[at]) continue;
+    const size_t from_end = out.size() - at;
+    if (!defaults || from_end > defaults->size) return std::nullopt;
+    out[at].value = &(*defaults)[defaults->size - from_end];
+    any = true;
+  }
+  if (any) {
+    keep(defaults);
+    llvm::Value* now = load(i64_, address(f.like), offsetof(runtime::Function, defaults) + kBitsAt);
+    check(b_.CreateICmpEQ(now, b_.getInt64(reinterpret_cast<uint64_t>(defaults))), bail());
+  }
+  return out;
+}
+
+// A text knows it once somebody has asked.
+llvm::Value* Translator::length_of(int32_t a) {
+  const runtime::Object* like = type(a).object;
+  if (!like || a < 0) return nullptr;
+  const auto size = [&](llvm::Type* type, uint64_t at) { return load(type, held_object(a, like->object_kind()), at); };
+  switch (like->object_kind()) {
+    case ObjectKind::list:
+      return size(i64_, offsetof(runtime::List, size));
+    case ObjectKind::tuple:
+      return size(i64_, offsetof(runtime::Tuple, size));
+    case ObjectKind::set:
+      return size(i64_, offsetof(runtime::Set, used));
+    case ObjectKind::dict:
+      return b_.CreateZExt(size(i32_, offsetof(runtime::Dict, used)), i64_);
+    case ObjectKind::str: {
+      llvm::Value* text = held_object(a, ObjectKind::str);
+      llvm::BasicBlock *count = make(), *known = make(), *from = b_.GetInsertBlock();
+      llvm::Value* points = load(i64_, text, offsetof(runtime::Str, points));
+      b_.CreateCondBr(b_.CreateICmpSGE(points, b_.getInt64(0)), known, count);
+      b_.SetInsertPoint(count);
+      llvm::Value* counted = call(reinterpret_cast<const void*>(&ouro_plain_length), i64_, {text});
+      b_.CreateBr(known);
+      b_.SetInsertPoint(known);
+      llvm::PHINode* n = b_.CreatePHI(i64_, 2);
+      n->addIncoming(points, from), n->addIncoming(counted, count);
+      return n;
+    }
+    default:
+      return nullptr;
+  }
 }
 
 Translator::After Translator::call_builtin(const Instr& in, runtime::Object* f, const Operand* args, uint32_t count) {
@@ -126,9 +218,8 @@ Translator::After Translator::call_builtin(const Instr& in, runtime::Object* f, 
   };
   if (count < 1 || count > 3) return After::untranslated;
   if (is_builtin(f, "len") && count == 1 && type(args[0].at).kind == Kind::held) {
-    const RegType t = type(args[0].at);
-    if (!t.object || t.object->object_kind() != ObjectKind::list) return After::untranslated;
-    llvm::Value* n = load(i64_, held_object(args[0].at, ObjectKind::list), offsetof(runtime::List, size));
+    llvm::Value* n = length_of(args[0].at);
+    if (!n) return After::untranslated;
     done();
     put_word(in.dst, n);
     return After::next;
@@ -216,20 +307,26 @@ Translator::After Translator::call_builtin(const Instr& in, runtime::Object* f, 
 }
 
 // The function for arguments like these; null: there is none.
-Body* Translator::inner(const runtime::Function* f, const Types& params) {
+Body* Translator::inner(const Callee& callee, const Types& params) {
+  const runtime::Function* f = callee.like;
   const auto key = key_of_arguments(params);
   for (Body& b : bodies_)
-    if (!b.outer && b.closure == f && key_of_arguments(b.params) == key) return &b;
+    if (!b.outer && b.held == callee.held && (b.held ? b.code == f->compiled : b.closure == f) &&
+        key_of_arguments(b.params) == key)
+      return &b;
   if (bodies_.size() > kMostFunctions || alone_->contains(f->compiled)) return nullptr;
   Body* caller = now_;
   const auto ip = b_.saveIP();
   Body& body = bodies_.emplace_back();
   body.closure = f, body.code = f->compiled, body.globals = f->globals.as<runtime::Module>(), body.params = params;
+  body.held = callee.held;
   body.live = &lives_.emplace_back(*f->compiled);
   body.leaves = &leaves_->emplace_back(Leaves{.code = f->compiled});
-  keep(const_cast<runtime::Function*>(f));
+  if (!callee.held) keep(const_cast<runtime::Function*>(f));
+  codes_.push_back(f->code);
   std::vector<llvm::Type*> types = {ptr_};
   for (const RegType& t : params) types.push_back(t.kind == Kind::floating ? f64_ : i64_);
+  if (callee.held) types.push_back(ptr_);
   body.fn = llvm::Function::Create(llvm::FunctionType::get(result_type(), types, false),
                                    llvm::Function::InternalLinkage, "ouro." + f->code->name.str(), module_);
   open(body);
@@ -268,6 +365,8 @@ static bool has_tensors(const runtime::Object* o) {
   switch (o->object_kind()) {
     case ObjectKind::tensor:
       return true;
+    case ObjectKind::cell:
+      return tensor(static_cast<const runtime::Cell*>(o)->value);
     case ObjectKind::list: {
       const auto* l = static_cast<const runtime::List*>(o);
       return l->size > 0 && tensor(l->items[0]);
@@ -285,22 +384,56 @@ static bool has_tensors(const runtime::Object* o) {
   }
 }
 
-Translator::After Translator::call_function(const Instr& in, const runtime::Function* f, const Operand* args,
-                                            uint32_t count, uint32_t pc, const New* made) {
+// A function that is in a register: one of the same code and module. The objects that it captured become operands of
+// the call.
+bool Translator::captured(const Callee& callee, Types& params, std::vector<llvm::Value*>& values) {
+  const runtime::Function* like = callee.like;
+  llvm::Value* f = load(ptr_, reg_at(callee.of.at), kBitsAt);
+  check(b_.CreateICmpEQ(load(ptr_, f, offsetof(runtime::Function, compiled)), address(like->compiled)), bail());
+  llvm::Value* globals = load(i64_, f, offsetof(runtime::Function, globals) + kBitsAt);
+  check(b_.CreateICmpEQ(globals, b_.getInt64(static_cast<uint64_t>(like->globals.bits()))), bail());
+  llvm::Value* from = load(ptr_, f, offsetof(runtime::Function, captures));  // a vector's first word
+  for (const Value& capture : like->captures) {
+    const Kind k = kind_of_tag(capture.tag());
+    if (k == Kind::held && (!capture.is_object() || has_tensors(capture.object()))) return false;
+    check_like(from, capture, bail());
+    params.push_back({k, k == Kind::held ? capture.object() : nullptr});
+    values.push_back(load(k == Kind::floating ? f64_ : i64_, from, kBitsAt));
+    from = at(from, sizeof(Value));
+  }
+  return true;
+}
+
+Translator::After Translator::call_function(const Instr& in, const Callee& callee, const std::vector<Given>& given,
+                                            std::span<const Operand> operands, uint32_t pc, const New* made) {
+  const runtime::Function* f = callee.like;
   const Code* code = f->compiled;
-  const uint32_t first = made ? 1 : 0;  // of the parameters, that the operands are for
-  if (!code || !code->plain || code->positional != count + first || !f->captures.empty()) return After::untranslated;
+  const uint32_t first = made ? 1 : 0;  // of the parameters, that are given otherwise
+  if (!callee.held && !f->captures.empty()) return After::untranslated;
   if (code->of_library || (code->entry && code->entry != own_)) return After::untranslated;
   Types params;
-  if (made) params.push_back({Kind::held, made->like});
-  for (uint32_t i = 0; i < count; ++i) {
-    params.push_back(type(args[i].at));
-    const RegType& t = params.back();
-    if (!is_unboxed(t.kind) && t.kind != Kind::known && (t.kind != Kind::held || args[i].at < 0 || !t.object))
+  std::vector<llvm::Value*> values = {session()};
+  if (made) params.push_back({Kind::held, made->like}), values.push_back(nullptr);
+  for (const Given& g : given) {
+    const int32_t at = g.operand.at;
+    const RegType t = g.value ? RegType{kind_of_tag(g.value->tag())} : type(at);
+    if (!is_unboxed(t.kind) && t.kind != Kind::known && (t.kind != Kind::held || at < 0 || !t.object))
       return After::untranslated;
     if (t.kind == Kind::held && has_tensors(t.object)) return After::untranslated;
+    params.push_back(t);
+    if (g.value && t.kind == Kind::floating)
+      values.push_back(llvm::ConstantFP::get(f64_, g.value->as_float()));
+    else if (g.value)
+      values.push_back(b_.getInt64(is_word(t.kind) ? static_cast<uint64_t>(g.value->bits()) : 0));
+    else if (t.kind == Kind::held)
+      values.push_back(load(i64_, reg_at(at), kBitsAt));
+    else
+      values.push_back(t.kind == Kind::floating ? floating(at)
+                       : is_word(t.kind)        ? word(at)
+                                                : static_cast<llvm::Value*>(b_.getInt64(0)));
   }
-  Body* body = inner(f, params);
+  if (callee.held && !captured(callee, params, values)) return After::untranslated;
+  Body* body = inner(callee, params);
   if (!body) return After::untranslated;
   if (!body->gives) return unknown_results_ ? After::untranslated : After::waits;
   if (made && body->gives->kind != Kind::none) return After::untranslated;
@@ -308,18 +441,6 @@ Translator::After Translator::call_function(const Instr& in, const runtime::Func
   check(b_.CreateOr(b_.CreateIsNull(entry), b_.CreateICmpEQ(entry, address(reinterpret_cast<const void*>(own_)))),
         bail());
   if (made) check_version(made->type);
-  std::vector<llvm::Value*> values = {session()};
-  if (made) values.push_back(nullptr);
-  for (uint32_t i = 0; i < count; ++i) {
-    const RegType& t = params[i + first];
-    if (t.kind == Kind::held) {
-      values.push_back(load(i64_, reg_at(args[i].at), kBitsAt));
-    } else {
-      values.push_back(t.kind == Kind::floating ? floating(args[i].at)
-                       : is_word(t.kind)        ? word(args[i].at)
-                                                : static_cast<llvm::Value*>(b_.getInt64(0)));
-    }
-  }
   llvm::Value* depth = load(i32_, address(&s_.depth), 0);
   check(b_.CreateICmpSLT(depth, load(i32_, address(&s_.recursion_limit), 0)), bail());
   if (made) {  // the function has a reference, and who made it has another
@@ -329,30 +450,36 @@ Translator::After Translator::call_function(const Instr& in, const runtime::Func
     count_up(b_.CreateIntToPtr(values[1], ptr_));
   }
   b_.CreateStore(b_.CreateAdd(depth, b_.getInt32(1)), address(&s_.depth));
-  for (uint32_t i = 0; i < count; ++i) {  // the function owns its arguments: one that dies here is handed over
-    if (params[i + first].kind != Kind::held) continue;
-    if (args[i].use == Use::dies)
-      store(b_.getInt8(static_cast<uint8_t>(Tag::unbound)), reg_at(args[i].at), kTagAt);
+  for (size_t i = first; i < params.size(); ++i) {  // the function owns its arguments: one that dies is handed over
+    if (params[i].kind != Kind::held) continue;
+    const bool argument = i - first < given.size();
+    if (argument && given[i - first].operand.use == Use::dies)
+      store(b_.getInt8(static_cast<uint8_t>(Tag::unbound)), reg_at(given[i - first].operand.at), kTagAt);
     else
-      count_up(b_.CreateIntToPtr(values[i + first + 1], ptr_));
+      count_up(b_.CreateIntToPtr(values[i + 1], ptr_));
   }
   stand_at(pc);
+  if (callee.held) values.push_back(load(ptr_, reg_at(callee.of.at), kBitsAt));
   llvm::Value* r = b_.CreateCall(body->fn, values);
   std::ranges::fill(classes_, nullptr);
   b_.CreateStore(depth, address(&s_.depth));
   llvm::Value* status = b_.CreateExtractValue(r, {1});
   llvm::BasicBlock* other = make();
   check(b_.CreateICmpEQ(status, b_.getInt32(0)), other);
+  const auto used_by_call = [&] {
+    for (const Operand& o : operands) used(o.at, static_cast<uint8_t>(o.use));
+    if (callee.held) used(callee.of.at, static_cast<uint8_t>(callee.of.use));
+  };
   const auto ip = b_.saveIP();
   const State at_call = state();
   b_.SetInsertPoint(other);
   if (made)
     left_init(pc, status, *made);
   else
-    left_call(in, pc, status, args, count);
+    left_call(in, pc, status, used_by_call);
   restore(at_call);
   b_.restoreIP(ip);
-  for (uint32_t i = 0; i < count; ++i) used(args[i].at, static_cast<uint8_t>(args[i].use));
+  used_by_call();
   if (made) {
     constructed(in, *made, *body);
   } else if (body->gives->kind == Kind::held) {
@@ -382,9 +509,11 @@ Translator::After Translator::call_class(const Instr& in, runtime::Type* type, c
   if (runtime::metaclass_of(s_, type) != s_.type(ObjectKind::type)) return After::untranslated;
   const runtime::Function* f = init.as<runtime::Function>();
   if (holds_objects(init)) return After::untranslated;
+  const auto given = arrange({f}, call_of(in), 0, args, count, 1);
+  if (!given) return After::untranslated;
   const New made{type, bare_example(type), two_words()};
   keep(type);
-  return call_function(in, f, args, count, pc, &made);
+  return call_function(in, {f}, *given, {args, count}, pc, &made);
 }
 
 runtime::Instance* Translator::bare_example(runtime::Type* type) {
@@ -418,11 +547,12 @@ void Translator::left_init(uint32_t pc, llvm::Value* status, const New& made) {
 }
 
 // The called function gave something of another kind: 1, a value for the call's register, or 2, an exception.
-void Translator::left_call(const Instr& in, uint32_t pc, llvm::Value* status, const Operand* args, uint32_t count) {
+void Translator::left_call(const Instr& in, uint32_t pc, llvm::Value* status,
+                           const std::function<void()>& used_by_call) {
   llvm::BasicBlock* value = make();
   b_.CreateCondBr(b_.CreateICmpEQ(status, b_.getInt32(1)), value, leave(before_, pc, true));
   b_.SetInsertPoint(value);
-  for (uint32_t i = 0; i < count; ++i) used(args[i].at, static_cast<uint8_t>(args[i].use));
+  used_by_call();
   release(in.dst);
   from_spare(in.dst);
   holds(in.dst, nullptr);

@@ -167,8 +167,11 @@ void Translator::guess(const Instr& in, uint32_t pc) {
     x = site(in.a);
     const Operand* ops = now_->code->operands.data() + x->first;
     const RegType callee = type(ops->at);
+    const auto* f = callee.object && callee.object->object_kind() == ObjectKind::function
+                        ? static_cast<const runtime::Function*>(callee.object)
+                        : nullptr;
     for (const Body& b : bodies_) {
-      if (callee.kind != Kind::known || b.closure != callee.object || !like.is_unbound()) continue;
+      if (!f || b.code != f->compiled || !like.is_unbound()) continue;
       for (uint32_t i = 1; i < x->count && i <= b.params.size(); ++i)
         if (is_any(ops[i].at) && b.params[i - 1].kind == Kind::held && b.params[i - 1].object)
           a = ops[i].at, like = Value::share(b.params[i - 1].object);
@@ -238,6 +241,7 @@ Translator::After Translator::jump(uint32_t pc) {
 
 Translator::After Translator::fork(llvm::Value* cond, uint32_t if_true, uint32_t if_false) {
   if (!cond) return After::untranslated;
+  if (const auto* known = llvm::dyn_cast<llvm::ConstantInt>(cond)) return jump(known->isOne() ? if_true : if_false);
   llvm::BasicBlock *t = block(if_true, types_), *f = block(if_false, types_);
   b_.CreateCondBr(cond, t, f);
   return After::ended;
@@ -303,6 +307,9 @@ Translator::After Translator::instruction(const Instr& in, uint32_t pc) {
       put_bool(in.dst, in.op == I::truth ? r : b_.CreateNot(r));
       return After::next;
     }
+    case I::in:
+    case I::not_in:
+      return contains(in);
     case I::neg: {
       const Number a = number(in.a);
       if (!a) return After::untranslated;
@@ -356,17 +363,22 @@ Translator::After Translator::instruction(const Instr& in, uint32_t pc) {
       return update(in);
     case I::list_append:
       return list_append(in);
-    case I::call: {
+    case I::call:
+    case I::call_full: {
       const Site& x = now_->code->sites[static_cast<size_t>(in.a)];
       const Operand* ops = now_->code->operands.data() + x.first;
-      return call_known(in, type(ops->at), ops + 1, x.count - 1, pc);
+      return call_value(in, type(ops->at), *ops, ops + 1, x.count - 1, pc);
     }
     case I::call_loaded:
-    case I::call_method: {
+    case I::call_loaded_full:
+    case I::call_method:
+    case I::call_method_full: {
       const Site& x = now_->code->sites[static_cast<size_t>(in.a)];
       const Operand* ops = now_->code->operands.data() + x.first;
-      const bool loaded = in.op == I::call_loaded && type(in.b).kind != Kind::unbound;
-      if (loaded) return call_known(in, type(in.b), ops + 1, x.count - 1, pc);
+      const bool loaded = in.op == I::call_loaded || in.op == I::call_loaded_full;
+      if (loaded && type(in.b).kind == Kind::held) return After::untranslated;
+      if (loaded && type(in.b).kind != Kind::unbound)
+        return call_value(in, type(in.b), {in.b, static_cast<Use>(in.use_b)}, ops + 1, x.count - 1, pc);
       return call_on(in, now_->code->function->calls[x.attr].method, ops, x.count, pc);
     }
     case I::return_:
@@ -510,9 +522,15 @@ llvm::Value* Translator::is(int32_t a, int32_t b) {
     if (x.kind == Kind::none) return b_.getInt1(true);
     return b_.CreateICmpEQ(bits(a), bits(b));
   }
-  if (x.kind == Kind::held && y.kind == Kind::none)
+  if (x.kind != Kind::held) return nullptr;
+  if (y.kind == Kind::none) {
+    if (x.object) return b_.getInt1(false);
     return b_.CreateICmpEQ(load(i8_, reg_at(a), kTagAt), b_.getInt8(static_cast<uint8_t>(Tag::none)));
-  return nullptr;
+  }
+  if (!x.object) return nullptr;
+  if (y.kind == Kind::held && y.object)
+    return b_.CreateICmpEQ(load(i64_, reg_at(a), kBitsAt), load(i64_, reg_at(b), kBitsAt));
+  return is_unboxed(y.kind) ? b_.getInt1(false) : nullptr;
 }
 
 llvm::Value* Translator::truth(int32_t a) {
@@ -520,7 +538,36 @@ llvm::Value* Translator::truth(int32_t a) {
   if (is_word(t.kind)) return b_.CreateICmpNE(word(a), b_.getInt64(0));
   if (t.kind == Kind::floating) return b_.CreateFCmpUNE(floating(a), llvm::ConstantFP::get(f64_, 0.0));
   if (t.kind == Kind::none) return b_.getInt1(false);
-  return nullptr;
+  return t.kind == Kind::held && t.object && a >= 0 ? truth_of_object(a) : nullptr;
+}
+
+// A container is true if it holds something, and an instance whose class does not say otherwise always.
+llvm::Value* Translator::truth_of_object(int32_t a) {
+  const runtime::Object* like = type(a).object;
+  const auto holds_some = [&](llvm::Type* type, uint64_t at) {
+    return b_.CreateICmpNE(load(type, held_object(a, like->object_kind()), at), llvm::ConstantInt::get(type, 0));
+  };
+  switch (like->object_kind()) {
+    case ObjectKind::list:
+      return holds_some(i64_, offsetof(runtime::List, size));
+    case ObjectKind::str:
+      return holds_some(i64_, offsetof(runtime::Str, size));
+    case ObjectKind::tuple:
+      return holds_some(i64_, offsetof(runtime::Tuple, size));
+    case ObjectKind::dict:
+      return holds_some(i32_, offsetof(runtime::Dict, used));
+    case ObjectKind::set:
+      return holds_some(i64_, offsetof(runtime::Set, used));
+    case ObjectKind::instance: {
+      const auto* i = static_cast<const runtime::Instance*>(like);
+      const auto says = [&](const char* name) { return !runtime::type_lookup(s_, i->type, intern(name)).is_unbound(); };
+      if (!i->shape || !i->native.is_unbound() || says("__bool__") || says("__len__")) return nullptr;
+      (void)instance_like(a);
+      return b_.getInt1(true);
+    }
+    default:
+      return nullptr;
+  }
 }
 
 // ---------------------------------------------------------------- registers and variables

@@ -126,12 +126,16 @@ void Translator::check_like(llvm::Value* from, const Value& like, llvm::BasicBlo
 // What stands in memory into the result's register: of the kind that `like` has now. An operand that it is a part of,
 // and that dies, is let go of afterwards.
 bool Translator::load_value(llvm::Value* from, const Value& like, const Instr& in, int32_t container, uint8_t use,
-                            bool checked) {
+                            May may) {
   const Kind k = kind_of_tag(like.tag());
+  const bool checked = may == May::be_checked;
   if (like.is_unbound() || like.is_error() || like.is_end()) return false;
   if (k == Kind::held && !like.is_object()) return false;
+  const bool optional = k == Kind::none || (k == Kind::held && like.object()->object_kind() == ObjectKind::instance);
+  if (may == May::be_none && optional) split_none(from, in, container, use);
   if (k == Kind::none && !checked) {  // what may be None mostly is something else elsewhere
     check(b_.CreateICmpNE(load(i8_, from, kTagAt), b_.getInt8(static_cast<uint8_t>(Tag::unbound))), bail());
+    ++unknown_;
     copy_into(in.dst, from, false);
     if (container != in.dst) used(container, use);
     holds(in.dst, nullptr);
@@ -148,6 +152,21 @@ bool Translator::load_value(llvm::Value* from, const Value& like, const Instr& i
   if (container != in.dst) used(container, use);
   holds(in.dst, like.object());
   return true;
+}
+
+// A link that ends somewhere (a list's next one, a tree's child) is None there: the translation goes on with that for
+// itself, so that a question for it behind this instruction has one answer in either.
+void Translator::split_none(llvm::Value* from, const Instr& in, int32_t container, uint8_t use) {
+  llvm::BasicBlock *none = make(), *some = make();
+  llvm::Value* is_none = b_.CreateICmpEQ(load(i8_, from, kTagAt), b_.getInt8(static_cast<uint8_t>(Tag::none)));
+  b_.CreateCondBr(is_none, none, some);
+  b_.SetInsertPoint(none);
+  const State as_was = state();
+  if (container != in.dst) used(container, use);
+  put(in.dst, {Kind::none});
+  b_.CreateBr(block(at_ + 1, types_));
+  restore(as_was);
+  b_.SetInsertPoint(some);
 }
 
 // ---------------------------------------------------------------- objects
@@ -193,6 +212,7 @@ llvm::Value* Translator::item_of(llvm::Value* list, Number i) {
 Translator::After Translator::item_get(const Instr& in) {
   const RegType t = type(in.a);
   const Number i = number(in.b);
+  if (t.kind == Kind::held && t.object && t.object->object_kind() == ObjectKind::dict) return item_of_dict(in, t);
   if (t.kind != Kind::held || i.kind != Kind::integer || !t.object) return After::untranslated;
   if (t.object->object_kind() == ObjectKind::str) {
     check(call(reinterpret_cast<const void*>(&ouro_plain_char), i1_, {reg_at(in.dst), reg_at(in.a), i.v}), bail());
@@ -214,7 +234,7 @@ Translator::After Translator::item_get(const Instr& in) {
     return After::untranslated;
   }
   used(in.b, in.use_b);
-  return load_value(item, like.like, in, in.a, in.use_a) ? After::next : After::untranslated;
+  return load_value(item, like.like, in, in.a, in.use_a, May::be_none) ? After::next : After::untranslated;
 }
 
 // An item of the tuple that unpack has made, or found.
@@ -252,12 +272,28 @@ const runtime::Instance* met(const RegType& t, const runtime::Cache& c) {
 }
 }  // namespace
 
+// What the slot holds in an instance like this: not None, if one that was met has something else there.
+const Value& Translator::better_example(const runtime::Instance& i, int32_t slot) const {
+  const Value& own = i.slots[slot];
+  if (!own.is_none()) return own;
+  for (size_t at = instances_.size(); at-- > 0;) {
+    const runtime::Instance& other = *instances_[at];
+    if (other.shape == i.shape && !other.slots[slot].is_none()) return other.slots[slot];
+  }
+  for (uint32_t at = 0; at < i.shape->count; ++at) {
+    const auto* near = runtime::cast_exact<runtime::Instance>(i.slots[at]);
+    if (near && near->shape == i.shape && !near->slots[slot].is_none()) return near->slots[slot];
+  }
+  return own;
+}
+
 Translator::After Translator::attr_get(const Instr& in) {
   const Site& x = now_->code->sites[static_cast<size_t>(in.b)];
   const RegType t = type(in.a);
   if (const runtime::Instance* i = met(t, x.cache)) {
     llvm::Value* slot = slot_of(in.a, x.cache.slot);
-    return load_value(slot, i->slots[x.cache.slot], in, in.a, in.use_a) ? After::next : After::untranslated;
+    const Value& like = better_example(*i, x.cache.slot);
+    return load_value(slot, like, in, in.a, in.use_a, May::be_none) ? After::next : After::untranslated;
   }
   const RegType member = module_member(t, Symbol::from_id(x.attr));
   if (member.kind == Kind::known) {
@@ -395,7 +431,18 @@ RegType Translator::module_member(const RegType& module, Symbol name) {
 // The place of an update: an item of a list, an attribute, a global variable. `like`: what stands there now.
 llvm::Value* Translator::place_of(const Site& x, const ir::PlacePath& path, const Operand* ops, const Value*& like) {
   const uint32_t last = x.count - 1;
+  const auto is_container = [](const runtime::Object* o) {
+    return o && (o->object_kind() == ObjectKind::list || o->object_kind() == ObjectKind::dict);
+  };
   const auto item = [&](llvm::Value* list, const runtime::Object* of, int32_t key_at) -> llvm::Value* {
+    if (of && of->object_kind() == ObjectKind::dict) {
+      const auto* d = static_cast<const runtime::Dict*>(of);
+      const Shared key = plain_key(key_at);
+      like = nullptr;
+      for (uint32_t i = 0; i < d->filled && !like; ++i)
+        if (!d->entries[i].key.is_unbound()) like = &d->entries[i].value;
+      return key && like ? entry_of(list, key) : nullptr;
+    }
     const Number key = number(key_at);
     if (key.kind != Kind::integer || !of || of->object_kind() != ObjectKind::list) return nullptr;
     const auto* l = static_cast<const runtime::List*>(of);
@@ -408,8 +455,8 @@ llvm::Value* Translator::place_of(const Site& x, const ir::PlacePath& path, cons
   if (const uint32_t n = path.containers(); n > 0) {  // the last of them is there
     const int32_t container = ops[last - 1].at;
     const RegType t = type(container);
-    if (t.kind != Kind::held || !t.object || t.object->object_kind() != ObjectKind::list) return nullptr;
-    return item(held_object(container, ObjectKind::list), t.object, ops[last - n - 1].at);
+    if (t.kind != Kind::held || !is_container(t.object)) return nullptr;
+    return item(held_object(container, t.object->object_kind()), t.object, ops[last - n - 1].at);
   }
   if (path.root == ir::PlacePath::Root::global && path.steps.empty()) {
     if (x.cache.owner != now_->globals) return nullptr;
@@ -429,14 +476,14 @@ llvm::Value* Translator::place_of(const Site& x, const ir::PlacePath& path, cons
   const runtime::Object* of = root.object;
   llvm::Value* slot = nullptr;
   for (size_t step = 0; step < path.steps.size(); ++step) {
-    if (!path.steps[step].is_item || !of || of->object_kind() != ObjectKind::list) return nullptr;
+    if (!path.steps[step].is_item || !is_container(of)) return nullptr;
     llvm::Value* list = nullptr;
     if (step == 0) {
-      list = held_object(ops[0].at, ObjectKind::list);
+      list = held_object(ops[0].at, of->object_kind());
     } else {
       check(b_.CreateICmpEQ(load(i8_, slot, kTagAt), b_.getInt8(static_cast<uint8_t>(Tag::object))), bail());
       list = load(ptr_, slot, kBitsAt);
-      check(b_.CreateICmpEQ(load(i8_, list, kKindAt), b_.getInt8(static_cast<uint8_t>(ObjectKind::list))), bail());
+      check(b_.CreateICmpEQ(load(i8_, list, kKindAt), b_.getInt8(static_cast<uint8_t>(of->object_kind()))), bail());
     }
     slot = item(list, of, ops[step + 1].at);
     if (!slot) return nullptr;
@@ -456,6 +503,10 @@ Translator::After Translator::update(const Instr& in) {
   if ((path.augmented ? !value : !storable(last)) || x.count != path.arguments()) return After::untranslated;
   if (of_value && (ops[0].at != in.dst || ops[0].at == last.at)) return After::untranslated;
   const Value* like = nullptr;
+  const runtime::Object* root = of_value ? type(ops[0].at).object : nullptr;
+  if (root && root->object_kind() == ObjectKind::dict && !path.augmented && path.steps.size() == 1 &&
+      path.containers() == 0 && !path.loaded && type(ops[0].at).kind == Kind::held && ops[0].at >= 0)
+    return dict_set(in, ops, last);
   llvm::Value* slot = place_of(x, path, ops, like);
   if (!slot) return After::untranslated;
   llvm::Value* tag = load(i8_, slot, kTagAt);
@@ -600,7 +651,7 @@ Translator::After Translator::for_iter(const Instr& in, uint32_t pc) {
   if (k == Kind::held && !like_item.is_object()) return After::untranslated;
   check_like(item, like_item, bail());
   store(b_.CreateAdd(index, b_.getInt64(1)), it, offsetof(runtime::Iterator, index));
-  if (!load_value(item, like_item, to, -1, 0, true)) return After::untranslated;
+  if (!load_value(item, like_item, to, -1, 0, May::be_checked)) return After::untranslated;
   return jump(pc + 1);
 }
 

@@ -145,6 +145,81 @@ int32_t ouro_plain_next(Session* s, runtime::Function* f, Value* regs, const run
   return in_frame(*s, f, regs, [&](runtime::Frame& frame) { return runtime::step_iterator(*s, frame, *in); });
 }
 
+namespace {
+
+// Another reference to a value that is given by tag and bits.
+Value shared(uint32_t tag, int64_t bits) {
+  if (static_cast<Tag>(tag) == Tag::object) return Value::share(reinterpret_cast<runtime::Object*>(bits));
+  return static_cast<Tag>(tag) == Tag::none ? Value::none() : number(tag, bits);
+}
+
+}  // namespace
+
+int64_t ouro_plain_length(runtime::Str* text) { return runtime::str_length(text); }
+
+const Value* ouro_plain_entry(runtime::Dict* d, uint32_t tag, int64_t bits) {
+  bool asks = false;
+  const runtime::Dict::Entry* e = runtime::dict_plain_entry(d, shared(tag, bits), asks);
+  return e ? &e->value : nullptr;
+}
+
+uint32_t ouro_plain_dict_set(Session* s, runtime::Dict* d, uint32_t key_tag, int64_t key_bits, uint32_t tag,
+                             int64_t bits) {
+  const Value key = shared(key_tag, key_bits);
+  bool asks = false;
+  if (runtime::Dict::Entry* e = runtime::dict_plain_entry(d, key, asks)) {
+    Value v = shared(tag, bits);
+    e->value.swap(v);  // what was there may end
+    return 1;
+  }
+  if (asks) return 0;
+  bool done = false;
+  raising(*s, [&] { done = runtime::dict_set(*s, d, key, shared(tag, bits)); });
+  return done ? 1 : 2;
+}
+
+int32_t ouro_plain_contains(runtime::Dict* d, uint32_t tag, int64_t bits) {
+  bool asks = false;
+  const runtime::Dict::Entry* e = runtime::dict_plain_entry(d, shared(tag, bits), asks);
+  return e ? 1 : asks ? -1 : 0;
+}
+
+int32_t ouro_plain_truth(Session* s, const Value* v) {
+  using runtime::ObjectKind;
+  switch (v->tag()) {
+    case Tag::none:
+      return 0;
+    case Tag::integer:
+    case Tag::boolean:
+      return v->bits() != 0;
+    case Tag::floating:
+      return v->as_float() != 0;
+    case Tag::object:
+      break;
+    default:
+      return -1;
+  }
+  switch (v->object()->object_kind()) {
+    case ObjectKind::list:
+      return v->as<runtime::List>()->size != 0;
+    case ObjectKind::str:
+      return v->as<runtime::Str>()->size != 0;
+    case ObjectKind::tuple:
+      return v->as<runtime::Tuple>()->size != 0;
+    case ObjectKind::dict:
+      return v->as<runtime::Dict>()->used != 0;
+    case ObjectKind::set:
+      return v->as<runtime::Set>()->used != 0;
+    case ObjectKind::instance: {
+      const auto* i = v->as<runtime::Instance>();
+      const auto says = [&](runtime::Dunder d) { return !runtime::find_dunder(*s, i->type, d).is_unbound(); };
+      return !i->native.is_unbound() || says(runtime::Dunder::bool_) || says(runtime::Dunder::len_) ? -1 : 1;
+    }
+    default:
+      return -1;
+  }
+}
+
 bool ouro_plain_char(Value* to, const Value* text, int64_t index) {
   auto* t = text->as<runtime::Str>();
   return with_memory([&] {

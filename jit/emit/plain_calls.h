@@ -40,6 +40,15 @@ bool ouro_plain_step(Session* s, runtime::Function* f, Value* regs, const runtim
 int32_t ouro_plain_condition(Session* s, runtime::Function* f, Value* regs, const runtime::Instr* in);
 int32_t ouro_plain_slice(Session* s, runtime::Function* f, Value* regs, const runtime::Instr* in);
 int32_t ouro_plain_next(Session* s, runtime::Function* f, Value* regs, const runtime::Instr* in);
+/// The truth of what a register holds. -1: a script says what it is, or it is nothing that is read here.
+int32_t ouro_plain_truth(Session* s, const Value* v);
+int64_t ouro_plain_length(runtime::Str* text);
+/// What a dict has for an int or a text, given by tag and bits. Null: nothing, or a script would have to be asked.
+const Value* ouro_plain_entry(runtime::Dict* d, uint32_t tag, int64_t bits);
+/// Puts a value there. 1: done; 0: a script would have to be asked; 2: an exception is pending.
+uint32_t ouro_plain_dict_set(Session* s, runtime::Dict* d, uint32_t key_tag, int64_t key, uint32_t tag, int64_t bits);
+/// Does a dict hold an int or a text? -1: a script would have to be asked.
+int32_t ouro_plain_contains(runtime::Dict* d, uint32_t tag, int64_t bits);
 /// Makes room for one more item in the list in a register. False: an exception is pending.
 bool ouro_plain_grow(Session* s, Value* list);
 /// A new object of a class, without attributes, into `to`. False: an exception is pending.

@@ -119,6 +119,7 @@ class Translation {
   /// So little that it takes no time to compile it well.
   bool small = false;
   std::deque<Leaves> leaves;
+  std::vector<ir::FunctionRef> codes;  // of the functions that are translated with it
   /// The code generator does not take it.
   bool failed() const { return failed_.load(std::memory_order_acquire); }
 
@@ -138,17 +139,33 @@ class Liveness {
   std::vector<bool> bits_;
 };
 
-/// Translates from instruction `pc` on, for a frame of `code` whose registers are `types`. Null: nothing is gained
-/// (no loop and no call of it is translated). `spare`: where a call leaves an object, or a value of an unexpected
-/// kind, for its caller. `own`: the entry of functions that are translated, which other functions' calls go around.
-/// `now`: the frame's registers, examples of what they will hold. `kept`: objects that the code names. `alone`:
-/// functions that are not translated with their callers. `proportion`: of the hot loop, or of the function.
-/// `anyway`: also what is slower than the interpreter.
-std::shared_ptr<Translation> translate(Session& s, std::shared_ptr<LazyJit> jit, Value* spare, runtime::EntryFn own,
-                                       const runtime::Function* closure, const runtime::Code& code,
-                                       runtime::Module* globals, uint32_t pc, const std::vector<RegType>& types,
-                                       const Liveness& live, const Value* now, std::vector<Value>& kept,
-                                       Proportion& proportion, const std::unordered_set<const runtime::Code*>& alone,
-                                       bool anyway);
+/// What is to be translated: from instruction `pc` on, for a frame of `code` whose registers are `types`.
+struct Wanted {
+  Session& session;
+  std::shared_ptr<LazyJit> jit;
+  Value* spare;          // where a call leaves an object, or a value of an unexpected kind, for its caller
+  runtime::EntryFn own;  // the entry of functions that are translated, which other functions' calls go around
+  const runtime::Function* closure;
+  const runtime::Code& code;
+  runtime::Module* globals;
+  uint32_t pc;
+  const std::vector<RegType>& types;
+  const Liveness& live;
+  const Value* now;                                       // the frame's registers, examples of what they will hold
+  const std::unordered_set<const runtime::Code*>& alone;  // functions that are not translated with their callers
+  size_t most_places;                                     // more are given up
+  bool anyway;                                            // also what is slower than the interpreter
+};
+
+struct Translated {
+  std::shared_ptr<Translation> code;  // null: nothing is gained (no loop and no call of it is translated)
+  std::vector<Value> kept;            // objects that the code names
+  Proportion proportion;              // of the hot loop, or of the function
+  size_t places = 0;
+  bool too_large = false;
+  std::shared_ptr<void> rest;  // of what gains nothing; to end it takes a while, on any thread
+};
+
+Translated translate(const Wanted& w);
 
 }  // namespace ouro::jit::plain

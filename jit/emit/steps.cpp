@@ -107,7 +107,7 @@ void Translator::forget_operands(uint32_t pc) {
 
 llvm::Value* Translator::step_call(const void* helper, llvm::Type* gives, uint32_t pc) {
   llvm::Value* closure =
-      now_->outer ? static_cast<llvm::Value*>(llvm::ConstantPointerNull::get(b_.getPtrTy())) : address(now_->closure);
+      now_->outer ? static_cast<llvm::Value*>(llvm::ConstantPointerNull::get(b_.getPtrTy())) : function_of(*now_);
   std::ranges::fill(classes_, nullptr);
   return call(helper, gives, {session(), closure, reg_at(0), address(&now_->code->instrs[pc])});
 }
@@ -131,9 +131,8 @@ Translator::After Translator::step(const Instr& in, uint32_t pc) {
   if (now_->outer) {
     done = call(reinterpret_cast<const void*>(of), i1_, {session(), frame(), address(&in)});
   } else {
-    done =
-        call(reinterpret_cast<const void*>(&ouro_plain_step), i1_,
-             {session(), address(now_->closure), reg_at(0), address(&in), address(reinterpret_cast<const void*>(of))});
+    done = call(reinterpret_cast<const void*>(&ouro_plain_step), i1_,
+                {session(), function_of(*now_), reg_at(0), address(&in), address(reinterpret_cast<const void*>(of))});
   }
   check(done, leave(failed, pc, true));
   forget_operands(pc);
@@ -151,6 +150,7 @@ Translator::After Translator::step(const Instr& in, uint32_t pc) {
 
 llvm::Value* Translator::step_condition(const Instr& in, uint32_t pc) {
   if (llvm::Value* r = texts_differ(in, pc)) return r;
+  if (llvm::Value* r = truth_in_memory(in, pc)) return r;
   const Types failed = into_memory(pc);
   llvm::Value* r = step_call(reinterpret_cast<const void*>(&ouro_plain_condition), i32_, pc);
   check(b_.CreateICmpSGE(r, b_.getInt32(0)), leave(failed, pc, true));
@@ -169,12 +169,24 @@ llvm::Value* Translator::texts_differ(const Instr& in, uint32_t pc) {
   llvm::Value *a = text(in.a), *b = text(in.b);
   if (!a || !b) return nullptr;
   constexpr uint64_t kSize = offsetof(runtime::Str, size), kData = offsetof(runtime::Str, data);
-  llvm::BasicBlock *others = make(), *alike = make(), *known = make();
   llvm::Value* same = b_.CreateICmpEQ(a, b);
   llvm::Value *size = load(i64_, a, kSize), *any = b_.CreateICmpNE(size, b_.getInt64(0));
   llvm::Value* first = b_.CreateAnd(any, b_.CreateICmpNE(load(i8_, a, kData), load(i8_, b, kData)));
   llvm::Value* differ = b_.CreateOr(b_.CreateICmpNE(size, load(i64_, b, kSize)), first);
-  b_.CreateCondBr(b_.CreateOr(same, differ), known, others);
+  return asked_where_not(b_.CreateOr(same, differ), in.op == I::if_not_eq ? same : b_.CreateNot(same), pc);
+}
+
+// The truth of something that nothing is known of: of None, numbers, containers and most instances it is read.
+llvm::Value* Translator::truth_in_memory(const Instr& in, uint32_t pc) {
+  if ((in.op != I::if_truth && in.op != I::if_not_truth) || in.a < 0 || type(in.a).kind != Kind::held) return nullptr;
+  llvm::Value* r = call(reinterpret_cast<const void*>(&ouro_plain_truth), i32_, {session(), reg_at(in.a)});
+  return asked_where_not(b_.CreateICmpSGE(r, b_.getInt32(0)), b_.CreateICmpEQ(r, b_.getInt32(1)), pc);
+}
+
+// A condition's answer, or the interpreter's where it is not known. (The operands are in memory.)
+llvm::Value* Translator::asked_where_not(llvm::Value* known, llvm::Value* answer, uint32_t pc) {
+  llvm::BasicBlock *others = make(), *alike = make(), *from_known = b_.GetInsertBlock();
+  b_.CreateCondBr(known, alike, others);
   b_.SetInsertPoint(others);
   const Types failed = into_memory(pc);
   llvm::Value* r = step_call(reinterpret_cast<const void*>(&ouro_plain_condition), i32_, pc);
@@ -182,13 +194,10 @@ llvm::Value* Translator::texts_differ(const Instr& in, uint32_t pc) {
   llvm::Value* asked = b_.CreateICmpNE(r, b_.getInt32(0));
   llvm::BasicBlock* from_others = b_.GetInsertBlock();
   b_.CreateBr(alike);
-  b_.SetInsertPoint(known);
-  llvm::Value* equal = in.op == I::if_not_eq ? same : b_.CreateNot(same);
-  b_.CreateBr(alike);
   b_.SetInsertPoint(alike);
   llvm::PHINode* out = b_.CreatePHI(i1_, 2);
   out->addIncoming(asked, from_others);
-  out->addIncoming(equal, known);
+  out->addIncoming(answer, from_known);
   forget_operands(pc);
   return out;
 }

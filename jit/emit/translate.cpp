@@ -13,11 +13,11 @@
 
 namespace ouro::jit::plain {
 
-bool Translator::run(const runtime::Function* closure, const Code& code, runtime::Module* globals, uint32_t pc,
-                     const Types& types, const Liveness& live, const Value* now) {
-  frame_now_ = now;
+bool Translator::run(const Wanted& w) {
+  const auto& [pc, types, code] = std::tie(w.pc, w.types, w.code);
+  frame_now_ = w.now;
   Body& o = bodies_.emplace_back();
-  o.closure = closure, o.code = &code, o.globals = globals, o.live = &live, o.outer = true;
+  o.closure = w.closure, o.code = &code, o.globals = w.globals, o.live = &w.live, o.outer = true;
   o.fn = llvm::Function::Create(llvm::FunctionType::get(i64_, {ptr_, ptr_, ptr_}, false),
                                 llvm::Function::ExternalLinkage, "entry", module_);
   // What it calls may reach the registers through the frame. It reads no number there: numbers may be written late.
@@ -46,6 +46,14 @@ bool Translator::run(const runtime::Function* closure, const Code& code, runtime
       check_like(reg_at(static_cast<int32_t>(r)), Value::share(types[r].object), leave(types, pc));
   b_.CreateBr(block(pc, types));
   return finish_all();
+}
+
+bool Translator::is_small() const {
+  size_t n = 0;
+  for (const llvm::Function& f : module_)
+    for (const llvm::BasicBlock& block : f)
+      if ((n += block.size()) >= kSmall) return false;
+  return true;
 }
 
 namespace {
@@ -132,11 +140,11 @@ bool Translator::finish_all() {
       more = true;
     }
     results_moved_ = false;
-    if (count_ > kMostBlocks) return false;
+    if (count_ > most_places_) return false;
   }
   for (Body& body : bodies_)
     for (const auto& [key, tail] : body.tails) finish_tail(body, tail);
-  return count_ <= kMostBlocks;
+  return count_ <= most_places_;
 }
 
 // A recursive function may wait for its own result: the version for a tree's node has no return before its calls, the
@@ -145,11 +153,32 @@ void Translator::guess_results() {
   for (Body& body : bodies_) {
     if (body.outer || body.gives) continue;
     for (const Body& other : bodies_) {
-      if (other.outer || other.closure != body.closure || !other.gives) continue;
+      if (other.outer || other.code != body.code || !other.gives) continue;
       body.gives = other.gives, results_moved_ = true;
       break;
     }
   }
+}
+
+llvm::BasicBlock* Translator::block(uint32_t pc, Types types) {
+  write_back(pc);
+  types = live_types(pc, std::move(types));
+  const auto known = [&]() -> llvm::BasicBlock* {
+    const auto at = now_->blocks.find({pc, key_of(types)});
+    return at == now_->blocks.end() ? nullptr : at->second;
+  };
+  if (llvm::BasicBlock* there = known()) return there;
+  size_t& versions = now_->versions[pc];
+  if (versions >= kMostVersions) {  // what is an object here and None there is looked at where it is used
+    for (RegType& t : types)
+      if (t.kind == Kind::none || t.kind == Kind::held) t = {Kind::held};
+    if (llvm::BasicBlock* there = known()) return there;
+  }
+  if (++count_ > most_places_ || ++versions > kMostVersions + kMostGeneral) return leave(types, pc);
+  llvm::BasicBlock* made = llvm::BasicBlock::Create(context_, "", now_->fn);
+  now_->blocks.emplace(std::pair(pc, key_of(types)), made);
+  now_->todo.push_back({pc, std::move(types), made});
+  return made;
 }
 
 void Translator::let_go(llvm::Value* reg) {
@@ -247,9 +276,9 @@ void Translator::finish_tail(Body& body, const Body::Tail& tail) {
   }
   if (body.outer) return end(tail.raises ? End::raised : End::left, tail.pc);
   // A frame does the rest of the call.
-  llvm::Value* how = call(reinterpret_cast<const void*>(&ouro_plain_leave), i32_,
-                          {session(), address(body.closure), tail.pc, body.spilled, spare(), b_.getInt1(tail.raises),
-                           address(body.leaves)});
+  llvm::Value* how = call(
+      reinterpret_cast<const void*>(&ouro_plain_leave), i32_,
+      {session(), function_of(body), tail.pc, body.spilled, spare(), b_.getInt1(tail.raises), address(body.leaves)});
   if (!body.gives) return give(b_.getInt64(0), how);
   if (body.gives->kind == Kind::held && !body.gives->object)  // anything
     return give(b_.getInt64(0), b_.CreateSelect(b_.CreateICmpEQ(how, b_.getInt32(1)), b_.getInt32(0), how));
@@ -280,9 +309,7 @@ namespace {
 
 class Compiled : public Translation {
  public:
-  Compiled(Session& s, std::shared_ptr<LazyJit> jit, Value* spare, runtime::EntryFn own) : jit_(std::move(jit)) {
-    t_.emplace(s, spare, own);
-  }
+  explicit Compiled(const Wanted& w) : jit_(w.jit) { t_.emplace(w); }
   ~Compiled() override {
     if (t_ && support::process_ends()) t_->leak();
   }
@@ -328,20 +355,21 @@ const std::shared_ptr<backends::HostJit>& LazyJit::get() {
   return jit_;
 }
 
-std::shared_ptr<Translation> translate(Session& s, std::shared_ptr<LazyJit> jit, Value* spare, runtime::EntryFn own,
-                                       const runtime::Function* closure, const Code& code, runtime::Module* globals,
-                                       uint32_t pc, const std::vector<RegType>& types, const Liveness& live,
-                                       const Value* now, std::vector<Value>& kept, Proportion& proportion,
-                                       const std::unordered_set<const Code*>& alone, bool anyway) {
-  auto out = std::make_shared<Compiled>(s, std::move(jit), spare, own);
-  Translator& t = out->translator();
-  t.watch(&out->leaves, &alone);
-  const bool made = t.run(closure, code, globals, pc, types, live, now) && t.gains(anyway);
-  out->unknown = t.unknown();
-  out->small = t.is_small();
-  kept = t.take_kept();
-  proportion = t.proportion();
-  return made ? out : nullptr;
+Translated translate(const Wanted& w) {
+  auto made = std::make_shared<Compiled>(w);
+  Translator& t = made->translator();
+  t.watch(&made->leaves, &w.alone);
+  const bool gains = t.run(w) && t.gains(w.anyway);
+  made->unknown = t.unknown();
+  made->codes = t.take_codes();
+  made->small = gains && t.is_small();
+  Translated out{
+      .kept = t.take_kept(), .proportion = t.proportion(), .places = t.places(), .too_large = t.is_too_large()};
+  if (gains)
+    out.code = std::move(made);
+  else
+    out.rest = std::move(made);
+  return out;
 }
 
 }  // namespace ouro::jit::plain

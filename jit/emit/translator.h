@@ -10,8 +10,10 @@
 #include <array>
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
+#include <span>
 
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/LLVMContext.h>
@@ -39,8 +41,8 @@ using runtime::Site;
 using runtime::Tag;
 using runtime::Use;
 
-constexpr size_t kMostVersions = 6;  // of one place
-constexpr size_t kMostBlocks = 600;
+constexpr size_t kMostVersions = 6, kMostGeneral = 2;  // of one place
+constexpr size_t kMostPlaces = 600;
 constexpr size_t kMostFunctions = 32;
 constexpr size_t kWorthACall = 16;            // instructions: what entering a translation takes
 constexpr unsigned kSmall = 1000;             // instructions of LLVM's: compiled well in some 20 ms
@@ -76,6 +78,7 @@ struct Body {
   const Liveness* live = nullptr;
   Types params;  // of an inner one
   bool outer = false;
+  bool held = false;  // `closure` is an example: the function that is called is the last argument
   llvm::Function* fn = nullptr;
   llvm::BasicBlock* entry = nullptr;
   std::vector<llvm::AllocaInst*> words, floats;
@@ -107,16 +110,18 @@ struct Body {
 
 class Translator {
  public:
-  /// `own`: the entry of functions that are translated by themselves; others are another compiler's.
-  Translator(Session& s, Value* spare, runtime::EntryFn own)
-      : s_(s), spare_(spare), own_(own), module_("plain", context_), b_(context_) {
+  explicit Translator(const Wanted& w)
+      : s_(w.session),
+        spare_(w.spare),
+        own_(w.own),
+        most_places_(std::min(w.most_places, kMostPlaces)),
+        module_("plain", context_),
+        b_(context_) {
     i1_ = b_.getInt1Ty(), i8_ = b_.getInt8Ty(), i32_ = b_.getInt32Ty(), i64_ = b_.getInt64Ty();
     f64_ = b_.getDoubleTy(), ptr_ = b_.getPtrTy();
   }
 
-  /// `now`: the registers of the frame that is there, as examples.
-  bool run(const runtime::Function* closure, const Code& code, runtime::Module* globals, uint32_t pc,
-           const Types& types, const Liveness& live, const Value* now);
+  bool run(const Wanted& w);
 
   void watch(std::deque<Leaves>* leaves, const std::unordered_set<const Code*>* alone) {
     leaves_ = leaves, alone_ = alone;
@@ -129,12 +134,15 @@ class Translator {
            (anyway || proportion_.native >= 2 * steps_);
   }
   const Proportion& proportion() const { return proportion_; }
-  bool is_small() const { return module_.getInstructionCount() < kSmall; }
+  bool is_small() const;
+  size_t places() const { return count_; }
+  bool is_too_large() const { return count_ > most_places_; }
   /// Ends what belongs to the session: the rest may be another thread's.
   std::vector<Value> take_kept() {
     examples_.clear();
     return std::move(kept_);
   }
+  std::vector<ir::FunctionRef> take_codes() { return std::move(codes_); }
 
   // ---- translate.cpp, on any thread
   std::string object(const backends::HostJit& jit, bool well, std::string& error);
@@ -183,17 +191,7 @@ class Translator {
     return types;
   }
   // The place for these types; what is dead there has none. What is live there is in memory from here on.
-  llvm::BasicBlock* block(uint32_t pc, Types types) {
-    write_back(pc);
-    types = live_types(pc, std::move(types));
-    const std::pair key(pc, key_of(types));
-    if (auto known = now_->blocks.find(key); known != now_->blocks.end()) return known->second;
-    if (++count_ > kMostBlocks || ++now_->versions[pc] > kMostVersions) return leave(types, pc);
-    llvm::BasicBlock* made = llvm::BasicBlock::Create(context_, "", now_->fn);
-    now_->blocks.emplace(key, made);
-    now_->todo.push_back({pc, std::move(types), made});
-    return made;
-  }
+  llvm::BasicBlock* block(uint32_t pc, Types types);
 
   // ---------------------------------------------------------------- values
 
@@ -211,6 +209,10 @@ class Translator {
     return b_.CreateCall(llvm::FunctionType::get(result, types, false), address(f), args);
   }
   llvm::Value* session() { return now_->fn->getArg(0); }
+  llvm::Value* function_of(const Body& body) {
+    return body.held ? static_cast<llvm::Value*>(body.fn->getArg(static_cast<unsigned>(body.fn->arg_size()) - 1))
+                     : address(body.closure);
+  }
   // A register of the frame, or of those that a frame is to get.
   llvm::Value* reg_at(int32_t r) {
     return at(now_->outer ? static_cast<llvm::Value*>(now_->fn->getArg(1)) : now_->spilled,
@@ -370,6 +372,7 @@ class Translator {
   llvm::Value* compare(CmpOp op, int32_t a, int32_t b);
   llvm::Value* is(int32_t a, int32_t b);
   llvm::Value* truth(int32_t a);
+  llvm::Value* truth_of_object(int32_t a);
   After fork(llvm::Value* cond, uint32_t if_true, uint32_t if_false);
   After jump(uint32_t pc);
   After move(const Instr& in);
@@ -383,6 +386,18 @@ class Translator {
   After iter(const Instr& in);
   After for_iter(const Instr& in, uint32_t pc);
   After item_get(const Instr& in);
+  // An operand as a value, by tag and bits.
+  struct Shared {
+    llvm::Value *tag = nullptr, *bits = nullptr;
+    explicit operator bool() const { return tag; }
+  };
+  Shared shared(int32_t a);
+  Shared plain_key(int32_t a);
+  llvm::Value* entry_of(llvm::Value* dict, const Shared& key);
+  After item_of_dict(const Instr& in, const RegType& dict);
+  After contains(const Instr& in);
+  After dict_set(const Instr& in, const Operand* ops, const Operand& value);
+  After dict_get(const Instr& in, const Operand* ops, uint32_t count);
   After tuple_get(const Instr& in, uint32_t pc);
   llvm::Value* place_of(const Site& x, const ir::PlacePath& path, const Operand* ops, const Value*& like);
   After update(const Instr& in);
@@ -390,7 +405,24 @@ class Translator {
   After return_(const Instr& in);
   void return_held(const Instr& in, llvm::Value* to);
   void from_spare(int32_t r);
-  After call_known(const Instr& in, const RegType& callee, const Operand* args, uint32_t count, uint32_t pc);
+  // A function that is called: this one, or one that a register holds, of the same code as `like`.
+  struct Callee {
+    const runtime::Function* like;
+    bool held = false;
+    Operand of{};
+  };
+  // What a parameter gets: an operand of the call, or its default.
+  struct Given {
+    Operand operand;
+    const Value* value = nullptr;
+  };
+  const ir::CallSig& call_of(const Instr& in) const;
+  std::optional<std::vector<Given>> arrange(const Callee& f, const ir::CallSig& call, uint32_t self, const Operand* ops,
+                                            uint32_t count, uint32_t first);
+  bool captured(const Callee& callee, Types& params, std::vector<llvm::Value*>& values);
+  After call_value(const Instr& in, const RegType& callee, const Operand& of, const Operand* args, uint32_t count,
+                   uint32_t pc);
+  llvm::Value* length_of(int32_t a);
   After call_builtin(const Instr& in, runtime::Object* f, const Operand* args, uint32_t count);
   // The object that a constructor makes, for `__init__`: its class, and where its reference is meanwhile.
   struct New {
@@ -398,8 +430,8 @@ class Translator {
     runtime::Instance* like;
     llvm::Value* at;
   };
-  After call_function(const Instr& in, const runtime::Function* f, const Operand* args, uint32_t count, uint32_t pc,
-                      const New* made = nullptr);
+  After call_function(const Instr& in, const Callee& callee, const std::vector<Given>& given,
+                      std::span<const Operand> operands, uint32_t pc, const New* made = nullptr);
   void constructed(const Instr& in, const New& made, const Body& body);
   After call_class(const Instr& in, runtime::Type* type, const Operand* args, uint32_t count, uint32_t pc);
   bool is_builtin(const runtime::Object* f, std::string_view name);
@@ -411,14 +443,17 @@ class Translator {
   llvm::Value* index_in(Number i, llvm::Value* n);
   llvm::Value* item_of(llvm::Value* list, Number i);
   llvm::Value* slot_of(int32_t instance, int32_t slot);
+  enum class May : uint8_t { be_what_it_is, be_none, be_checked };
   bool load_value(llvm::Value* from, const Value& like, const Instr& in, int32_t container, uint8_t use,
-                  bool checked = false);
+                  May may = May::be_what_it_is);
+  void split_none(llvm::Value* from, const Instr& in, int32_t container, uint8_t use);
+  const Value& better_example(const runtime::Instance& i, int32_t slot) const;
   void store_number(llvm::Value* to, Number n);
   bool storable(const Operand& v) const;
   void store_value(llvm::Value* to, const Operand& v, bool fresh = false);
   After add_attribute(const Operand& target, const Operand& value, const runtime::Cache& c);
-  Body* inner(const runtime::Function* f, const Types& params);
-  void left_call(const Instr& in, uint32_t pc, llvm::Value* status, const Operand* args, uint32_t count);
+  Body* inner(const Callee& callee, const Types& params);
+  void left_call(const Instr& in, uint32_t pc, llvm::Value* status, const std::function<void()>& used_by_call);
   void left_init(uint32_t pc, llvm::Value* status, const New& made);
   void check_version(const runtime::Type* type);
   runtime::Instance* bare_example(runtime::Type* type);
@@ -442,6 +477,8 @@ class Translator {
   bool is_any(int32_t a) const { return a >= 0 && type(a).kind == Kind::held && !type(a).object; }
   void guess(const Instr& in, uint32_t pc);
   llvm::Value* step_condition(const Instr& in, uint32_t pc);
+  llvm::Value* asked_where_not(llvm::Value* known, llvm::Value* answer, uint32_t pc);
+  llvm::Value* truth_in_memory(const Instr& in, uint32_t pc);
   llvm::Value* texts_differ(const Instr& in, uint32_t pc);
   After step_slice(const Instr& in, uint32_t pc);
   After step_iterator(const Instr& in, uint32_t pc);
@@ -463,6 +500,7 @@ class Translator {
   Session& s_;
   Value* spare_;
   runtime::EntryFn own_;
+  const size_t most_places_;
   llvm::LLVMContext context_;
   llvm::Module module_;
   llvm::IRBuilder<> b_;
@@ -489,6 +527,7 @@ class Translator {
   std::deque<Leaves>* leaves_ = nullptr;
   const std::unordered_set<const Code*>* alone_ = nullptr;
   std::vector<Value> kept_, examples_;
+  std::vector<ir::FunctionRef> codes_;         // whose instructions are named
   std::vector<runtime::Instance*> instances_;  // examples that were met
   const Value* frame_now_ = nullptr;
   size_t unknown_ = 0;

@@ -111,6 +111,7 @@ class Specialiser {
   bool is_boxed_list(const AVal& a) const {
     return a.is(AKind::dynamic) && !a.type && a.atom.is_name() && code.name(a.atom.name()).list;
   }
+  void stays_absent(const Value& cls, Symbol name);
   AVal numbers_of(const AVal& list, bool differentiated);
   AVal dict_of_function(const AVal& f, Symbol name);
   bool may_be_tensor(const AVal& a) const;
@@ -179,6 +180,7 @@ class Specialiser {
   AVal called_by(const Value& cls);
   AVal method_before_call(const AVal& a, Symbol name);
   bool in_place_list(const AVal& list) const;
+  void box_list(HeapId id);
   bool is_list_method(const AVal& a, Symbol name) const;
   bool ends_run_nothing();
   AVal list_method(const AVal& list, Symbol name, const std::vector<AVal>& args);
@@ -318,6 +320,7 @@ class Specialiser {
   AVal forward_form(const AVal& f);
   void need_plain_defaults(const AVal& f);
   void need_no_end(const runtime::Type& cls);
+  void makes_object_of(runtime::Type& cls);
   AVal forward_of_closure(const AVal& f, bool flat);
   AVal forward_of_native(const Value& f);
   AVal flat_form(const AVal& form);
@@ -591,6 +594,7 @@ class Specialiser {
   bool fits(AFrame& f, ir::BlockId head, const LoopPlan& of_head, LoopPlan& plan, const Fork& at_head, Fork& edge,
             const std::set<HeapId>& renewed);
   bool escapes_before(HeapId id, const Fork& at_head);
+  bool boxed_before(HeapId id, const AObject& head, const AObject& back);
   void require_match(const std::string& what, const AVal& head, const AVal& back, const Fork& edge);
   std::vector<ir::Atom> back_edge_arguments(const LoopPlan& plan, const Fork& at_head, const Fork& edge,
                                             const LoopHead& lh);
@@ -706,6 +710,7 @@ class Specialiser {
   bool testing_end_ = false;  // the operand is read by is.end
   struct {
     std::set<HeapId> objects, escaped;
+    std::set<HeapId> boxed;  // lists that grow by a number in each turn: the runtime's
     std::set<std::pair<HeapId, uint32_t>> slots;
   } preload_;                                                      // what a loop head must have
   std::map<std::pair<const void*, uint32_t>, LoopWay> loop_ways_;  // by function and loop head

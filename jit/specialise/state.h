@@ -41,6 +41,7 @@ struct AFrame {
     ir::BlockId residual = ir::BlockId::none;  // none: being unrolled
     int trips = 0;
     bool structural = false;  // runs over structure (modules, parameters): every turn is written out
+    bool keeps = false;       // but it can be a loop, too, which leaves something to the interpreter
     int first = 0;            // only so many turns are: a loop of the program follows
     std::shared_ptr<std::vector<struct Fork>> back_edges;  // shared by the copies that branches make
     size_t size = 0;                                       // of the program before it was entered
@@ -111,7 +112,10 @@ struct LoopWay {
     undecided,  // its condition is not known: a loop of the program
     large,      // written out, the program is too large
   } kind = Kind::open;
-  bool boxes = false;  // turns that are written out have operations of the interpreter, too
+  // As a loop of the program it may leave something to the interpreter: turns that are written out do, too, or are
+  // many.
+  bool boxes = false;
+  bool keeps = false;  // it can be a loop of the program, which leaves something to the interpreter
   int first = 0;       // so many turns are written out, since they change types
 };
 

@@ -82,6 +82,7 @@ bool hold_tensor(const std::vector<Value>& args, bool objects) {
         if (named && std::all_of(named->begin(), named->end(), is_tensor)) add(o->native);
         if (runtime::cast_exact<runtime::Dict>(o->native)) add(o->native);
         if (objects && o->shape) std::ranges::for_each(std::span(o->slots, o->shape->count), add);
+        if (objects && o->dict.is_object()) add(o->dict);  // somebody has asked for __dict__
         break;
       }
       default:

@@ -118,25 +118,63 @@ const Tier::Version* Tier::version(Session& s, Frame& frame, Place& p, bool may_
   std::vector<RegType> types;
   for (uint32_t r = 0; r < n; ++r) types.push_back(type_here(frame.regs[r], live.at(p.pc, r)));
   runtime::MemoryUnlimited unlimited(s.memory);
-  const auto start = std::chrono::steady_clock::now();
-  Version made;
   if (!jit_) jit_ = std::make_shared<LazyJit>(s.options.cpu);
-  made.code = translate(s, jit_, &spare_, &Tier::enter, runtime::frame_closure(frame), *p.code, frame.globals, p.pc,
-                        types, live, frame.regs, made.kept, made.proportion, alone_, waits);
+  const size_t room = waits ? SIZE_MAX : budget_.places();
+  if (room < p.needs) return found ? &*known : nullptr;
+  const auto start = std::chrono::steady_clock::now();
+  const double before = Budget::processor_ms();
+  Translated done = translate({.session = s,
+                               .jit = jit_,
+                               .spare = &spare_,
+                               .own = &Tier::enter,
+                               .closure = runtime::frame_closure(frame),
+                               .code = *p.code,
+                               .globals = frame.globals,
+                               .pc = p.pc,
+                               .types = types,
+                               .live = live,
+                               .now = frame.regs,
+                               .alone = alone_,
+                               .most_places = room,
+                               .anyway = waits});
   note_time(p.code->function->qualname, "translate", start);
-  if (again && (!made.code || made.code->unknown >= known->code->unknown)) return &*known;
-  made.uses = again ? known->uses : 0;
-  made.globals = frame.globals;
+  budget_.spent(Budget::processor_ms() - before, done.places);
+  if (done.rest && !waits) queue().push([rest = std::move(done.rest)]() mutable { rest.reset(); });
+  if (done.too_large && room < kMostNeeded) {  // there may be room for it later
+    p.needs = std::min(2 * room, kMostNeeded);
+    return found ? &*known : nullptr;
+  }
+  if (again && (!done.code || done.code->unknown >= known->code->unknown)) return &*known;
+  Version made{.globals = frame.globals,
+               .code = std::move(done.code),
+               .proportion = std::move(done.proportion),
+               .uses = again ? known->uses : 0};
   for (const RegType& t : types) made.kinds.push_back(t.kind);
   if (!made.code) {  // nothing is gained for these kinds: they are not tried again
-    made.kept.clear();
     p.versions.push_back(std::move(made));
     return &p.versions.back();
   }
+  made.kept = std::move(done.kept);
   compile(made.code, (p.pc + p.code->instrs.size()) % 8 == 0);
   if (again) p.old.push_back(std::exchange(*known, std::move(made)));  // a call may run in it
   if (!again) p.versions.push_back(std::move(made));
   return again ? &*known : &p.versions.back();
+}
+
+double Tier::Budget::processor_ms() {
+  timespec t{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) * 1e3 + static_cast<double>(t.tv_nsec) / 1e6;
+}
+
+size_t Tier::Budget::places() const {
+  const double ms = kAtOnce + kShare * processor_ms() - spent_ms_;
+  return ms <= 0 ? 0 : static_cast<size_t>(ms / (spent_ms_ / places_));
+}
+
+void Tier::Budget::spent(double ms, size_t places) {
+  spent_ms_ += ms;
+  places_ += static_cast<double>(places);
 }
 
 std::vector<Tier::Told> Tier::report() const {
@@ -177,12 +215,16 @@ bool Tier::leaves_often(const Translation& code) {
   return any;
 }
 
+CompileQueue& Tier::queue() {
+  if (!queue_) queue_ = std::make_unique<CompileQueue>(/*yields=*/true);
+  return *queue_;
+}
+
 // What is small well at once. The rest quickly first, and well when that has been there for a while, and nothing else
 // is to be compiled.
 void Tier::compile(const std::shared_ptr<Translation>& code, bool well_at_once) {
   if (waits) return well_at_once ? code->compile_well() : code->compile_quickly();
-  if (!queue_) queue_ = std::make_unique<CompileQueue>(/*yields=*/true);
-  queue_->push_first([code, bell = bell_] {
+  queue().push_first([code, bell = bell_] {
     code->small ? code->compile_well() : code->compile_quickly();
     bell->ring();
   });
@@ -225,7 +267,7 @@ bool Tier::hot_function(Session& s, Frame& frame) {
 Outcome Tier::enter(Session& s, Frame& frame, void* data, Value& result) {
   Place& p = *static_cast<Place*>(data);
   if (!s.has_stack()) return Outcome::not_taken;
-  p.dropped = p.dropped || (p.runs >= kJudged && p.left * 2 > p.runs);
+  p.dropped = p.dropped || (p.runs >= kJudged && p.left * 4 > p.runs);
   const Version* v = p.tier->version(s, frame, p, true);
   if (!v) {  // it may work on tensors now: the other compiler looks at it again
     p.code->entry = nullptr;

@@ -1,9 +1,10 @@
 // Which plain code is translated when, and what runs it (plain_code.h): functions that are called often, and loops that
 // come back to their heads often, both without tensors.
 //
-// Calls and turns are counted. What is hot is translated at once, and compiled beside the script: quickly, and, when
-// the script has gone on for a while, well; a loop that runs then goes over to it. What was tried and gained nothing is
-// not tried again; a function's translation that is left more often than it returns is dropped.
+// Calls and turns are counted. What is hot is translated as soon as a share of the script's time pays for it, and
+// compiled beside the script: quickly, and, when the script has gone on for a while, well; a loop that runs then goes
+// over to it. What was tried and gained nothing is not tried again; a function's translation that is left in the middle
+// of more than one call in four is dropped.
 #pragma once
 
 #include <chrono>
@@ -64,6 +65,7 @@ class Tier {
     uint32_t pc = 0;
     std::vector<Version> versions, old;
     uint32_t looks = 0;
+    size_t needs = 1;  // places that there is to be room for
     bool dropped = false;
     uint64_t runs = 0, left = 0;
   };
@@ -77,11 +79,26 @@ class Tier {
   void drop_dead();
   const Version* version(Session& s, runtime::Frame& frame, Place& p, bool may_translate);
   bool leaves_often(const Translation& code);
+  CompileQueue& queue();
   void compile(const std::shared_ptr<Translation>& code, bool well_at_once);
   runtime::Outcome run(Session& s, runtime::Frame& frame, Place& p, Entry entry, Value& result);
 
   Session& s_;
   std::shared_ptr<LazyJit> jit_;  // made for the options of the first translation
+  // What the script's thread may spend on translations: a share of the time it has run for. A short script would end
+  // before they have paid.
+  class Budget {
+   public:
+    static double processor_ms();
+    size_t places() const;  // there is room for
+    void spent(double ms, size_t places);
+
+   private:
+    static constexpr double kAtOnce = 2, kShare = 0.04;
+    double spent_ms_ = 0.13, places_ = 10;  // what some take that nobody has measured
+  };
+  Budget budget_;
+  static constexpr size_t kMostNeeded = 400;
   // Through which the compiler's thread tells the session, as long as there is one.
   struct Bell {
     std::mutex lock;

@@ -310,6 +310,47 @@ train(80, randn(20, 6), randint(0, 3, (20,)))
     t.check(train["operations"] < 400, train["operations"])  # one of its turns has about 80
 
 
+def test_a_model_whose_dict_was_asked_for_is_compiled(t):
+    t.write("cached.ouro", """
+from functools import cached_property
+from ouro import nn
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.f = nn.Linear(4, 4)
+    @cached_property
+    def mask(self): return tril(ones(4, 4))
+    def forward(self, x): return self.f(x) * self.mask
+net, x = Net(), ones(4, 4)
+for i in range(20):
+    loss, g = value_and_grad(lambda n: n(x).sum())(net)
+""")
+    told = json.loads(t.run("explain", "--json", "--mode=auto", "--cache=off", "cached.ouro").out)
+    t.check(any("value_and_grad" in f["name"] and f["versions"] for f in told["functions"]), told["functions"])
+
+
+def test_a_loop_that_logs_its_loss_stays_a_loop(t):
+    t.write("log.ouro", """
+class Run:
+    def __init__(self): self.losses = []
+def fit(w, x, n, run):
+    log, rows = [], {"loss": []}
+    for k in range(n):
+        loss, g = value_and_grad(lambda w: ((x @ w) ** 2).mean())(w)
+        w = w - 0.1 * g
+        log.append((k, loss.item()))
+        rows["loss"].append({"step": k, "loss": loss.item()})
+        run.losses += [loss.item()]
+    return log, rows
+
+fit(randn(4), randn(8, 4), 200, Run())
+""")
+    told = json.loads(t.run("explain", "--json", "--mode=graph", "--cache=off", "log.ouro").out)
+    fit = next(f for f in told["functions"] if f["name"] == "fit")["versions"][0]
+    t.check(fit["operations"] < 100, fit["operations"])
+    t.check(not fit["holes"], fit["holes"])
+
+
 def test_a_number_that_decides_structure_is_found_in_one_whole_specialisation(t):
     t.write("structure.ouro", """
 class Model:

@@ -17,7 +17,22 @@ using runtime::ObjectKind;
 // What the class of `a` says, as a known value or closure: unbound if there is nothing.
 AVal Specialiser::class_lookup(const AVal& a, Symbol name) {
   Value cls = class_of(a);
-  return type_attr(cls, name);
+  AVal v = type_attr(cls, name);
+  // The class of an object from outside is compared with the object's shape; that of one that is made here is not.
+  if (v.is(AKind::unbound) && a.is(AKind::ref) && !read(a.heap).external && is_instance(a)) stays_absent(cls, name);
+  return v;
+}
+
+// A class of scripts may get the attribute later.
+void Specialiser::stays_absent(const Value& cls, Symbol name) {
+  if (cls.as<runtime::Type>()->builtin) return;
+  AccessNode n;
+  n.step = AccessNode::Step::class_attr;
+  n.object = cls;
+  n.name = name;
+  bool fresh;
+  const uint32_t node = add_node(n, &fresh);
+  access.nodes[node].guard = AccessNode::Guard::absent;
 }
 
 AVal Specialiser::type_attr(const Value& cls, Symbol name) {

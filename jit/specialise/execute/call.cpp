@@ -196,7 +196,7 @@ AVal Specialiser::call_type(const AVal& f, const std::vector<AVal>& args, const 
     all.insert(all.end(), args.begin(), args.end());
     return call(protocol_function("construct"), all, keywords);
   }
-  need_no_end(*t);
+  makes_object_of(*t);
   AVal self;
   if (tuple) {
     self = new_extension(f.known, args);

@@ -20,6 +20,15 @@ bool Specialiser::in_place_list(const AVal& list) const {
   return is_boxed_list(list) && !request_.holes && !recording_;
 }
 
+// A list is the runtime's, and boxed, from here on; one of the program is made.
+void Specialiser::box_list(HeapId id) {
+  const bool own = !heap_[id]->external;
+  const Atom made = materialise(AVal::of_heap(id));
+  forget(heap_.own(id));
+  Residual::Name& name = code.name(made.name());
+  name.list = true, name.own = own, name.object = id;
+}
+
 // Methods that look at nothing but the list, and at another list (extend). `extend` and `insert` take no item out.
 struct InPlace {
   enum class Gives : uint8_t { nothing, item, list };
@@ -105,9 +114,11 @@ bool Specialiser::reads_list(ir::Op op, const std::vector<AVal>& args) const {
 void Specialiser::list_append(const AVal& list, AVal v) {
   if (in_place_list(list)) {
     if (!can_be_made(v)) abandon(Reason::crossing, "a value that cannot be passed to the interpreter");
-    before_unknown();
+    // (Where the call is begun again, a list of the program is made again.)
+    const bool own = code.name(list.atom.name()).own;
+    if (!own) before_unknown();
     code.let(prim::list_append, {materialise(list), materialise(v)}, 0, nullptr, span);
-    code.effect(false);
+    if (!own) code.effect(false);
     return;
   }
   if (list.is(AKind::dynamic) && !list.type) {

@@ -36,6 +36,9 @@ constexpr size_t kMaxProgram = 400'000;
 // take a quarter more time, and are compiled at once. The first few tell.
 constexpr int kFirstTurns = 3;
 constexpr double kLongTurn = 60, kMaxWrittenOut = 5'000;
+// A list that grows in each turn, say, is the interpreter's where the turns stay a loop. That costs less than to
+// compile so many operations.
+constexpr double kMaxForNoHole = 1'500;
 // After so many turns of a loop over a range it is known how long the rest would be.
 constexpr int kTurnsThatTell = 1'000;
 
@@ -142,9 +145,10 @@ void Specialiser::next_turn(AFrame& f, AFrame::LoopState& l) {
     if (!l.structural) throw LoopRetry{&f, l.head, Why::many};
     abandon(Reason::call, "a loop of many turns, each of which leaves something to the interpreter");
   }
-  if (l.trips == kFirstTurns && !l.structural && !recording_) {
+  if (l.trips == kFirstTurns && (l.keeps || (!l.structural && !recording_))) {
     const double each = static_cast<double>(code.size() - l.size) / kFirstTurns;
-    if (each > kLongTurn && each * turns_left(f, l.head, heap_) > kMaxWrittenOut)
+    const double all = each * turns_left(f, l.head, heap_);
+    if (l.keeps ? all > kMaxForNoHole : each > kLongTurn && all > kMaxWrittenOut)
       throw LoopRetry{&f, l.head, Why::many};
   }
   if (l.trips == kTurnsThatTell) {
@@ -203,6 +207,7 @@ bool Specialiser::enter_loop(AFrame& f, BlockId head, BlockId stop, Outcome& out
   auto turns = [&](int first) {
     f.loops.push_back({.head = head,
                        .structural = way.kind == LoopWay::Kind::unrolled,
+                       .keeps = way.keeps,
                        .first = first,
                        .size = before.mark.lets,
                        .holes = before.notes,
@@ -254,11 +259,10 @@ bool Specialiser::enter_loop(AFrame& f, BlockId head, BlockId stop, Outcome& out
   if (!open) way = known;
   if (way.kind == LoopWay::Kind::loop || way.kind == LoopWay::Kind::forked) {
     // What it does with structure (layers, parameters, a list that grows) can only be followed turn by turn.
-    bool can_be_kept = false;
     try {
       kept();
       if (way.boxes || fallbacks_.size() == before.notes) return true;
-      can_be_kept = true;
+      way.keeps = true;
     } catch (const Abandon& a) {
       if (a.whole) throw;
     }
@@ -266,8 +270,9 @@ bool Specialiser::enter_loop(AFrame& f, BlockId head, BlockId stop, Outcome& out
     way.kind = LoopWay::Kind::unrolled;
     try {
       if (unrolled()) return true;
+      way.boxes = way.boxes || way.keeps;
     } catch (const Abandon& a) {
-      if (a.whole || !can_be_kept) throw;
+      if (a.whole || !way.keeps) throw;
       restart();
       way.kind = LoopWay::Kind::undecided;
     }
@@ -297,6 +302,8 @@ void Specialiser::join_edges(AFrame& f, BlockId head, std::vector<Fork>& edges, 
 void Specialiser::make_escaping() {
   for (HeapId object : preload_.escaped)
     if (object < heap_.size() && heap_[object] && !heap_[object]->outside()) materialise(AVal::of_heap(object));
+  for (HeapId object : preload_.boxed)
+    if (object < heap_.size() && heap_[object] && !heap_[object]->lost()) box_list(object);
 }
 
 Outcome Specialiser::residual_loop(AFrame& f, BlockId head, BlockId exit, const Fork& start, bool may_roll) {

@@ -122,4 +122,12 @@ void Specialiser::need_no_end(const runtime::Type& cls) {
   if (cls.has_del) abandon_whole(Reason::class_hook, "an object with __del__");
 }
 
+// An object of the class is made: the hooks that it has, and has not, are looked at before each call.
+void Specialiser::makes_object_of(runtime::Type& cls) {
+  need_no_end(cls);
+  const Value t = Value::share(&cls);
+  for (const char* name : {"__del__", "__getattr__", "__getattribute__", "__setattr__"})
+    if (type_attr(t, intern(name)).is(AKind::unbound)) stays_absent(t, intern(name));
+}
+
 }  // namespace ouro::jit

@@ -136,7 +136,8 @@ AVal Specialiser::binary(Op op, const AVal& left, const AVal& right) {
   }
   if (op == prim::iadd && in_place_list(a) && (list_items(b) || b.is(AKind::tuple))) {
     list_extend(a, b);
-    return a;
+    const HeapId object = code.name(a.atom.name()).object;
+    return object == kNoHeap ? a : AVal::of_heap(object);
   }
   if (plain == prim::mul && (list_items(a) || a.is(AKind::tuple)) && is_number(b)) {
     int64_t n = need_int(b, "is the length of a sequence");

@@ -175,8 +175,11 @@ Symbol name_of(Specialiser& s, const AVal& a) {
 N(n_find) {
   const auto cls = s.concrete(a.at(0));
   if (!cls || kind_of(*cls) != ObjectKind::type) s.abandon(Reason::unknown_object, "a class that is not known");
-  AVal v = s.type_attr(*cls, name_of(s, a.at(1)));
-  return v.is(AKind::unbound) ? a.at(2) : v;
+  const Symbol name = name_of(s, a.at(1));
+  AVal v = s.type_attr(*cls, name);
+  if (!v.is(AKind::unbound)) return v;
+  s.stays_absent(*cls, name);
+  return a.at(2);
 }
 N(n_own) {
   if (!s.is_instance(a.at(0))) s.abandon(Reason::unknown_object, "attributes of an object that is not followed");
@@ -197,7 +200,7 @@ N(n_bare) {
   auto* t = cls ? cast_exact<runtime::Type>(*cls) : nullptr;
   if (!t || t->builtin || t->layout != ObjectKind::instance)
     s.abandon(Reason::unknown_object, "an object of a class that is not followed");
-  s.need_no_end(*t);
+  s.makes_object_of(*t);
   AObject o;
   o.kind = AObject::Kind::instance;
   o.cls = *cls;

@@ -27,6 +27,8 @@ class Residual {
     bool turns = false;            // computed of what each turn of a loop changes
     ir::Atom unmarked{};           // of a tensor with the mark of nn.buffer: the same one without
     bool list = false;             // boxed, and surely a list, of no class that extends it
+    bool own = false;              // of a list: the program has made it
+    uint32_t object = UINT32_MAX;  // of a list that is boxed for a loop: the abstract object
     bool optional = false;  // on some ways there is nothing: looked at where its tag says that there is something
   };
 

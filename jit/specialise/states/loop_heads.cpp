@@ -162,6 +162,30 @@ bool Specialiser::escapes_before(HeapId id, const Fork& at_head) {
   return preload_.escaped.insert(owner == kNoHeap ? id : owner).second;
 }
 
+// A log: a list that gets a number in each turn, or a tuple, list or dict of some, and is not looked at. It is the
+// runtime's from before the loop on. (What grows by tensors, say, is followed turn by turn: what is computed of them is
+// to be known.)
+bool Specialiser::boxed_before(HeapId id, const AObject& head, const AObject& back) {
+  const auto is_number = [](const AVal& v) {
+    return v.is(AKind::known) || (v.is(AKind::dynamic) && v.type && !v.type->is_tensor());
+  };
+  const auto is_entry = [&](const AVal& v) {
+    if (v.is(AKind::tuple) && !v.extends_tuple()) return std::ranges::all_of(v.items(), is_number);
+    if (!v.is(AKind::ref)) return is_number(v);
+    const AObject& o = *heap_[v.heap];
+    const bool container = o.kind == AObject::Kind::list || o.kind == AObject::Kind::dict;
+    return container && !o.outside() && !o.poisoned && std::ranges::all_of(o.items, is_number);
+  };
+  if (recording_ || request_.holes || head.kind != AObject::Kind::list || head.poisoned || !head.tag.is_none() ||
+      head.escaped || head.dirty || head.items.size() >= back.items.size())
+    return false;
+  bool log = true;
+  PersistentArray<AVal>::each_difference(head.items, back.items,
+                                         [&](size_t i) { log = log && i >= head.items.size(); });
+  for (size_t i = head.items.size(); i < back.items.size(); ++i) log = log && is_entry(back.items[i]);
+  return log && preload_.boxed.insert(id).second;
+}
+
 bool Specialiser::fits(AFrame& f, BlockId head, const LoopPlan& of_head, LoopPlan& plan, const Fork& at_head,
                        Fork& edge, const std::set<HeapId>& renewed) {
   bool ok = true;
@@ -250,7 +274,7 @@ bool Specialiser::fits(AFrame& f, BlockId head, const LoopPlan& of_head, LoopPla
     if (y->stale && !x->stale)
       abandon(Reason::interpreter_changed, "an object that the interpreter may change in a loop");
     if (x->items.size() != y->items.size()) {
-      if (escapes_before(id, at_head)) {
+      if (boxed_before(id, *x, *y) || escapes_before(id, at_head)) {
         ok = false;
         continue;
       }
