@@ -173,6 +173,7 @@ std::optional<std::vector<Translator::Given>> Translator::arrange(const Callee& 
     any = true;
   }
   if (any) {
+    keep(const_cast<runtime::Function*>(f.like));
     keep(defaults);
     llvm::Value* now = load(i64_, address(f.like), offsetof(runtime::Function, defaults) + kBitsAt);
     check(b_.CreateICmpEQ(now, b_.getInt64(reinterpret_cast<uint64_t>(defaults))), bail());

@@ -116,8 +116,9 @@ class Translation {
   Entry entry() const { return entry_.load(std::memory_order_acquire); }
   /// Of how much nothing was known; a later translation may know more.
   size_t unknown = 0;
-  /// So little that it takes no time to compile it well.
-  bool small = false;
+  size_t size = 0;     // of LLVM's instructions
+  bool mixed = false;  // more than a fifth of its instructions are steps
+  bool small = false;  // so few that it takes no time to compile it well
   std::deque<Leaves> leaves;
   std::vector<ir::FunctionRef> codes;  // of the functions that are translated with it
   /// The code generator does not take it.

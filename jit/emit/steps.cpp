@@ -185,8 +185,14 @@ llvm::Value* Translator::truth_in_memory(const Instr& in, uint32_t pc) {
 
 // A condition's answer, or the interpreter's where it is not known. (The operands are in memory.)
 llvm::Value* Translator::asked_where_not(llvm::Value* known, llvm::Value* answer, uint32_t pc) {
-  llvm::BasicBlock *others = make(), *alike = make(), *from_known = b_.GetInsertBlock();
-  b_.CreateCondBr(known, alike, others);
+  llvm::BasicBlock *others = make(), *alike = make(), *knows = make();
+  b_.CreateCondBr(known, knows, others);
+  b_.SetInsertPoint(knows);
+  operands_of(*now_->code, pc, [&](uint32_t r, Use use) {  // as the interpreter's code lets go of them
+    if (use == Use::dies && types_[r].kind == Kind::held) let_go(reg_at(static_cast<int32_t>(r)));
+  });
+  llvm::BasicBlock* from_known = b_.GetInsertBlock();
+  b_.CreateBr(alike);
   b_.SetInsertPoint(others);
   const Types failed = into_memory(pc);
   llvm::Value* r = step_call(reinterpret_cast<const void*>(&ouro_plain_condition), i32_, pc);

@@ -48,12 +48,11 @@ bool Translator::run(const Wanted& w) {
   return finish_all();
 }
 
-bool Translator::is_small() const {
+size_t Translator::size() const {
   size_t n = 0;
   for (const llvm::Function& f : module_)
-    for (const llvm::BasicBlock& block : f)
-      if ((n += block.size()) >= kSmall) return false;
-  return true;
+    for (const llvm::BasicBlock& block : f) n += block.size();
+  return n;
 }
 
 namespace {
@@ -362,7 +361,9 @@ Translated translate(const Wanted& w) {
   const bool gains = t.run(w) && t.gains(w.anyway);
   made->unknown = t.unknown();
   made->codes = t.take_codes();
-  made->small = gains && t.is_small();
+  made->size = gains ? t.size() : 0;
+  made->small = made->size < kSmall;
+  made->mixed = t.proportion().steps * 4 > t.proportion().native;
   Translated out{
       .kept = t.take_kept(), .proportion = t.proportion(), .places = t.places(), .too_large = t.is_too_large()};
   if (gains)

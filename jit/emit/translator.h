@@ -134,7 +134,7 @@ class Translator {
            (anyway || proportion_.native >= 2 * steps_);
   }
   const Proportion& proportion() const { return proportion_; }
-  bool is_small() const;
+  size_t size() const;
   size_t places() const { return count_; }
   bool is_too_large() const { return count_ > most_places_; }
   /// Ends what belongs to the session: the rest may be another thread's.

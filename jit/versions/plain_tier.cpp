@@ -1,5 +1,6 @@
 #include "jit/versions/plain_tier.h"
 
+#include <pthread.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -41,6 +42,13 @@ bool has_few_addresses() {
     return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur < (rlim_t{1} << 30);
   }();
   return few;
+}
+
+// Of a thread's clock.
+double milliseconds_of(clockid_t clock) {
+  timespec t{};
+  clock_gettime(clock, &t);
+  return static_cast<double>(t.tv_sec) * 1e3 + static_cast<double>(t.tv_nsec) / 1e6;
 }
 
 // A dead register that holds no object owns nothing.
@@ -120,7 +128,10 @@ const Tier::Version* Tier::version(Session& s, Frame& frame, Place& p, bool may_
   runtime::MemoryUnlimited unlimited(s.memory);
   if (!jit_) jit_ = std::make_shared<LazyJit>(s.options.cpu);
   const size_t room = waits ? SIZE_MAX : budget_.places();
-  if (room < p.needs) return found ? &*known : nullptr;
+  if (room < p.needs) {
+    if (again) --known->uses;  // it asks once more
+    return found ? &*known : nullptr;
+  }
   const auto start = std::chrono::steady_clock::now();
   const double before = Budget::processor_ms();
   Translated done = translate({.session = s,
@@ -161,11 +172,7 @@ const Tier::Version* Tier::version(Session& s, Frame& frame, Place& p, bool may_
   return again ? &*known : &p.versions.back();
 }
 
-double Tier::Budget::processor_ms() {
-  timespec t{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) * 1e3 + static_cast<double>(t.tv_nsec) / 1e6;
-}
+double Tier::Budget::processor_ms() { return milliseconds_of(CLOCK_THREAD_CPUTIME_ID); }
 
 size_t Tier::Budget::places() const {
   const double ms = kAtOnce + kShare * processor_ms() - spent_ms_;
@@ -220,27 +227,44 @@ CompileQueue& Tier::queue() {
   return *queue_;
 }
 
-// What is small well at once. The rest quickly first, and well when that has been there for a while, and nothing else
-// is to be compiled.
 void Tier::compile(const std::shared_ptr<Translation>& code, bool well_at_once) {
   if (waits) return well_at_once ? code->compile_well() : code->compile_quickly();
-  queue().push_first([code, bell = bell_] {
-    code->small ? code->compile_well() : code->compile_quickly();
-    bell->ring();
-  });
-  if (!code->small) queue_->push(Well{*queue_, code, bell_});
+  queue().push_first(Compile{.queue = queue(), .code = code, .bell = bell_, .share = share_});
 }
 
-// Ends at once where the process does, and stands back where something else is to be compiled.
-void Tier::Well::operator()() const {
-  for (const Clock::time_point until = Clock::now() + kTurn; Clock::now() < begins;) {
+Tier::CompilerShare::CompilerShare() { pthread_getcpuclockid(pthread_self(), &script_); }
+
+bool Tier::CompilerShare::has_room(const Translation& code, bool well) const {
+  const double share = code.mixed ? kShareMixed : kShare, at_once = code.mixed ? kAtOnceMixed : kAtOnce;
+  return spent_ms_ + ms_each_[well] * static_cast<double>(code.size) <= at_once + share * milliseconds_of(script_);
+}
+
+void Tier::CompilerShare::spent(double ms, size_t instructions, bool well) {
+  constexpr double kNew = 0.25, kFew = 100;
+  spent_ms_ += ms;
+  if (instructions > kFew) ms_each_[well] += kNew * (ms / static_cast<double>(instructions) - ms_each_[well]);
+}
+
+void Tier::Compile::compile(bool as_well_as_can_be) const {
+  const double before = milliseconds_of(CLOCK_THREAD_CPUTIME_ID);
+  as_well_as_can_be ? code->compile_well() : code->compile_quickly();
+  share->spent(milliseconds_of(CLOCK_THREAD_CPUTIME_ID) - before, code->size, as_well_as_can_be);
+  bell->ring();
+}
+
+void Tier::Compile::operator()() const {
+  for (const Clock::time_point until = Clock::now() + kTurn; Clock::now() < begins || !share->has_room(*code, well);) {
     if (support::GiveUpWhen::here().given_up()) return;
     if (Clock::now() > until) return queue.push(*this);
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    std::this_thread::sleep_for(kLook);
   }
   if (support::GiveUpWhen::here().given_up()) return;
-  code->compile_well();
-  bell->ring();
+  if (well || (code->small && share->has_room(*code, true))) return compile(true);
+  compile(false);
+  Compile then = *this;
+  then.well = true;
+  then.begins = Clock::now() + kBeforeWell;
+  queue.push(std::move(then));
 }
 
 Outcome Tier::run(Session& s, Frame& frame, Place& p, Entry entry, Value& result) {

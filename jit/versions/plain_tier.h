@@ -7,6 +7,8 @@
 // of more than one call in four is dropped.
 #pragma once
 
+#include <time.h>
+
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -105,16 +107,35 @@ class Tier {
     Session* session = nullptr;
     void ring();
   };
-  // A job: to compile well, not before the code has run for a while.
-  struct Well {
+  // What the compiler's thread may take of the processor, as a share of what the script's has taken: where both are on
+  // one core (two processors of a virtual machine often are) they slow each other down.
+  class CompilerShare {
+   public:
+    CompilerShare();
+    bool has_room(const Translation& code, bool well) const;
+    void spent(double ms, size_t instructions, bool well);
+
+   private:
+    static constexpr double kAtOnce = 60, kShare = 0.25;
+    static constexpr double kAtOnceMixed = 6, kShareMixed = 0.04;  // of what has many steps, and gains less
+    clockid_t script_;
+    double spent_ms_ = 0, ms_each_[2] = {0.008, 0.03};  // of LLVM's instructions, quickly and well
+  };
+  // A job: what is small is compiled well at once, if there is room for that. The rest is compiled quickly first, and
+  // well when it has run for a while. It stands back where there is no room yet and something else is to be compiled.
+  struct Compile {
     using Clock = std::chrono::steady_clock;
     CompileQueue& queue;
     std::shared_ptr<Translation> code;
     std::shared_ptr<Bell> bell;
-    Clock::time_point begins = Clock::now() + std::chrono::milliseconds(40);
-    static constexpr std::chrono::milliseconds kTurn{6};
+    std::shared_ptr<CompilerShare> share;
+    bool well = false;
+    Clock::time_point begins{};
+    static constexpr std::chrono::milliseconds kTurn{6}, kBeforeWell{40}, kLook{2};
     void operator()() const;
+    void compile(bool well) const;
   };
+  std::shared_ptr<CompilerShare> share_ = std::make_shared<CompilerShare>();
   std::shared_ptr<Bell> bell_ = std::make_shared<Bell>();
   std::unique_ptr<CompileQueue> queue_;
   std::unordered_map<const runtime::Code*, OfCode> codes_;
