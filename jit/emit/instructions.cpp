@@ -1,5 +1,6 @@
 // The instructions of the register code, each for the kinds that its operands have (translator.h). What an instruction
 // does here is what runtime/interpreter/run.cpp does for these kinds, and where that goes a slow way, it is left to it.
+#include "jit/emit/operands.h"
 #include "jit/emit/translator.h"
 
 #include <algorithm>
@@ -239,8 +240,32 @@ Translator::After Translator::jump(uint32_t pc) {
   return After::ended;
 }
 
+// Does a condition let go of an object that may hold others? (In a text there are none.)
+bool Translator::ends_operands() const {
+  bool any = false;
+  operands_of(*now_->code, at_, [&](uint32_t r, Use use) {
+    const RegType& t = before_[r];
+    const bool text = t.object && t.object->object_kind() == ObjectKind::str;
+    any = any || (use == Use::dies && t.kind == Kind::held && !text);
+  });
+  return any;
+}
+
 Translator::After Translator::fork(llvm::Value* cond, uint32_t if_true, uint32_t if_false) {
   if (!cond) return After::untranslated;
+  if (ends_operands()) {  // requests are looked at behind the condition: the interpreter goes on on its way
+    write_back(if_true), write_back(if_false);
+    llvm::BasicBlock *asked = make(), *goes_on = make();
+    check(b_.CreateICmpEQ(b_.CreateAnd(requests(), b_.getInt32(Session::kFinalizers)), b_.getInt32(0)), asked);
+    const auto on = b_.saveIP();
+    b_.SetInsertPoint(asked);
+    stand_at(at_);
+    llvm::Value* done = call(reinterpret_cast<const void*>(&ouro_plain_safe_point), i1_, {session()});
+    b_.CreateCondBr(done, goes_on, leave(types_, at_, true));
+    b_.SetInsertPoint(goes_on);
+    b_.CreateCondBr(cond, leave(types_, if_true), leave(types_, if_false));
+    b_.restoreIP(on);
+  }
   if (const auto* known = llvm::dyn_cast<llvm::ConstantInt>(cond)) return jump(known->isOne() ? if_true : if_false);
   llvm::BasicBlock *t = block(if_true, types_), *f = block(if_false, types_);
   b_.CreateCondBr(cond, t, f);

@@ -373,6 +373,7 @@ class Translator {
   llvm::Value* is(int32_t a, int32_t b);
   llvm::Value* truth(int32_t a);
   llvm::Value* truth_of_object(int32_t a);
+  bool ends_operands() const;
   After fork(llvm::Value* cond, uint32_t if_true, uint32_t if_false);
   After jump(uint32_t pc);
   After move(const Instr& in);
