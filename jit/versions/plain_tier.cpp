@@ -1,7 +1,7 @@
 #include "jit/versions/plain_tier.h"
 
-#include <pthread.h>
 #include <sys/resource.h>
+#include <time.h>
 
 #include <algorithm>
 #include <thread>
@@ -44,7 +44,6 @@ bool has_few_addresses() {
   return few;
 }
 
-// Of a thread's clock.
 double milliseconds_of(clockid_t clock) {
   timespec t{};
   clock_gettime(clock, &t);
@@ -133,7 +132,7 @@ const Tier::Version* Tier::version(Session& s, Frame& frame, Place& p, bool may_
     return found ? &*known : nullptr;
   }
   const auto start = std::chrono::steady_clock::now();
-  const double before = Budget::processor_ms();
+  const double before = milliseconds_of(CLOCK_THREAD_CPUTIME_ID);
   Translated done = translate({.session = s,
                                .jit = jit_,
                                .spare = &spare_,
@@ -149,7 +148,7 @@ const Tier::Version* Tier::version(Session& s, Frame& frame, Place& p, bool may_
                                .most_places = room,
                                .anyway = waits});
   note_time(p.code->function->qualname, "translate", start);
-  budget_.spent(Budget::processor_ms() - before, done.places);
+  budget_.spent(milliseconds_of(CLOCK_THREAD_CPUTIME_ID) - before, done.places);
   if (done.rest && !waits) queue().push([rest = std::move(done.rest)]() mutable { rest.reset(); });
   if (done.too_large && room < kMostNeeded) {  // there may be room for it later
     p.needs = std::min(2 * room, kMostNeeded);
@@ -172,10 +171,8 @@ const Tier::Version* Tier::version(Session& s, Frame& frame, Place& p, bool may_
   return again ? &*known : &p.versions.back();
 }
 
-double Tier::Budget::processor_ms() { return milliseconds_of(CLOCK_THREAD_CPUTIME_ID); }
-
 size_t Tier::Budget::places() const {
-  const double ms = kAtOnce + kShare * processor_ms() - spent_ms_;
+  const double ms = kAtOnce + kShare * milliseconds_of(CLOCK_PROCESS_CPUTIME_ID) - spent_ms_;
   return ms <= 0 ? 0 : static_cast<size_t>(ms / (spent_ms_ / places_));
 }
 
@@ -232,11 +229,10 @@ void Tier::compile(const std::shared_ptr<Translation>& code, bool well_at_once) 
   queue().push_first(Compile{.queue = queue(), .code = code, .bell = bell_, .share = share_});
 }
 
-Tier::CompilerShare::CompilerShare() { pthread_getcpuclockid(pthread_self(), &script_); }
-
 bool Tier::CompilerShare::has_room(const Translation& code, bool well) const {
   const double share = code.mixed ? kShareMixed : kShare, at_once = code.mixed ? kAtOnceMixed : kAtOnce;
-  return spent_ms_ + ms_each_[well] * static_cast<double>(code.size) <= at_once + share * milliseconds_of(script_);
+  const double others = milliseconds_of(CLOCK_PROCESS_CPUTIME_ID) - spent_ms_;
+  return spent_ms_ + ms_each_[well] * static_cast<double>(code.size) <= at_once + share * others;
 }
 
 void Tier::CompilerShare::spent(double ms, size_t instructions, bool well) {

@@ -7,8 +7,6 @@
 // of more than one call in four is dropped.
 #pragma once
 
-#include <time.h>
-
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -87,11 +85,10 @@ class Tier {
 
   Session& s_;
   std::shared_ptr<LazyJit> jit_;  // made for the options of the first translation
-  // What the script's thread may spend on translations: a share of the time it has run for. A short script would end
-  // before they have paid.
+  // What the script's thread may spend on translations: a share of the processor time of the process. A short script
+  // would end before they have paid.
   class Budget {
    public:
-    static double processor_ms();
     size_t places() const;  // there is room for
     void spent(double ms, size_t places);
 
@@ -107,19 +104,17 @@ class Tier {
     Session* session = nullptr;
     void ring();
   };
-  // What the compiler's thread may take of the processor, as a share of what the script's has taken: where both are on
-  // one core (two processors of a virtual machine often are) they slow each other down.
+  // What the compiler's thread may take of the processor, as a share of what the others have taken: where it is on one
+  // core with the script's (two processors of a virtual machine often are) they slow each other down.
   class CompilerShare {
    public:
-    CompilerShare();
     bool has_room(const Translation& code, bool well) const;
     void spent(double ms, size_t instructions, bool well);
 
    private:
     static constexpr double kAtOnce = 60, kShare = 0.25;
     static constexpr double kAtOnceMixed = 6, kShareMixed = 0.04;  // of what has many steps, and gains less
-    clockid_t script_;
-    double spent_ms_ = 0, ms_each_[2] = {0.008, 0.03};  // of LLVM's instructions, quickly and well
+    double spent_ms_ = 0, ms_each_[2] = {0.008, 0.03};             // of LLVM's instructions, quickly and well
   };
   // A job: what is small is compiled well at once, if there is room for that. The rest is compiled quickly first, and
   // well when it has run for a while. It stands back where there is no room yet and something else is to be compiled.
