@@ -1,4 +1,5 @@
 // Sessions under limits: memory, recursion, and an end that no script can hold up.
+#include <atomic>
 #include <chrono>
 #include <string>
 #include <thread>
@@ -101,11 +102,13 @@ TEST_CASE("a stop is told as a stop, whatever the script raises") {
   };
   for (const char* text : scripts)
     for (int turn = 0; turn < 6; ++turn) {
-      std::thread other([&] {
+      std::atomic<bool> ended{false};
+      std::thread other([&] {  // again and again: on a busy machine the script may not have begun
         std::this_thread::sleep_for(std::chrono::microseconds(1500 + 700 * turn));
-        s.stop();
+        for (; !ended; std::this_thread::sleep_for(std::chrono::milliseconds(20))) s.stop();
       });
       auto done = s.run(text);
+      ended = true;
       other.join();
       REQUIRE(!done);
       CHECK(done.error().type() == "KeyboardInterrupt");
