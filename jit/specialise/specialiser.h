@@ -594,7 +594,7 @@ class Specialiser {
   bool fits(AFrame& f, ir::BlockId head, const LoopPlan& of_head, LoopPlan& plan, const Fork& at_head, Fork& edge,
             const std::set<HeapId>& renewed);
   bool escapes_before(HeapId id, const Fork& at_head);
-  bool boxed_before(HeapId id, const AObject& head, const AObject& back);
+  bool boxed_before(HeapId id, const LoopWay& way, const AObject& head, const AObject& back);
   void require_match(const std::string& what, const AVal& head, const AVal& back, const Fork& edge);
   std::vector<ir::Atom> back_edge_arguments(const LoopPlan& plan, const Fork& at_head, const Fork& edge,
                                             const LoopHead& lh);

@@ -116,6 +116,7 @@ struct LoopWay {
   // many.
   bool boxes = false;
   bool keeps = false;  // it can be a loop of the program, which leaves something to the interpreter
+  double size = 0;     // of the operations of all its turns, where they were too many to be written out
   int first = 0;       // so many turns are written out, since they change types
 };
 

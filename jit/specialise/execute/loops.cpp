@@ -36,9 +36,6 @@ constexpr size_t kMaxProgram = 400'000;
 // take a quarter more time, and are compiled at once. The first few tell.
 constexpr int kFirstTurns = 3;
 constexpr double kLongTurn = 60, kMaxWrittenOut = 5'000;
-// A list that grows in each turn, say, is the interpreter's where the turns stay a loop. That costs less than to
-// compile so many operations.
-constexpr double kMaxForNoHole = 1'500;
 // After so many turns of a loop over a range it is known how long the rest would be.
 constexpr int kTurnsThatTell = 1'000;
 
@@ -139,7 +136,11 @@ void Specialiser::next_turn(AFrame& f, AFrame::LoopState& l) {
       throw LoopRetry{&f, l.head, Why::forks};
   }
   follow_walks(f, l);
-  if (++l.trips > kMaxUnroll && !l.structural) throw LoopRetry{&f, l.head, Why::many};
+  if (++l.trips > kMaxUnroll && !l.structural) {
+    const double each = static_cast<double>(code.size() - l.size) / l.trips;
+    loop_ways_[{f.code.get(), index(l.head)}].size = each * (l.trips + turns_left(f, l.head, heap_));
+    throw LoopRetry{&f, l.head, Why::many};
+  }
   // Written out, what each turn leaves to the interpreter is longer to compile than to interpret.
   if (fallbacks_.size() > l.holes + kMostHolesOfTurns) {
     if (!l.structural) throw LoopRetry{&f, l.head, Why::many};
@@ -148,8 +149,10 @@ void Specialiser::next_turn(AFrame& f, AFrame::LoopState& l) {
   if (l.trips == kFirstTurns && (l.keeps || (!l.structural && !recording_))) {
     const double each = static_cast<double>(code.size() - l.size) / kFirstTurns;
     const double all = each * turns_left(f, l.head, heap_);
-    if (l.keeps ? all > kMaxForNoHole : each > kLongTurn && all > kMaxWrittenOut)
+    if (l.keeps ? all > kMaxForNoHole : each > kLongTurn && all > kMaxWrittenOut) {
+      loop_ways_[{f.code.get(), index(l.head)}].size = all;
       throw LoopRetry{&f, l.head, Why::many};
+    }
   }
   if (l.trips == kTurnsThatTell) {
     const double each = static_cast<double>(code.size() - l.size) / kTurnsThatTell;

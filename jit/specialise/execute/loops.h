@@ -8,6 +8,10 @@ namespace ouro::jit {
 // Operations that are executed until loops are not written out any more; twice as many end the attempt.
 constexpr size_t kMaxSteps = 10'000'000;
 
+// A log that grows in each turn is the runtime's where the turns stay a loop. That costs less than to compile so many
+// operations.
+constexpr double kMaxForNoHole = 1'500;
+
 // A loop that was being unrolled is to be a loop of the program.
 struct LoopRetry {
   enum class Why : uint8_t {

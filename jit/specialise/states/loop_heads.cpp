@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "jit/specialise/execute/loops.h"
 #include "jit/specialise/states/join.h"
 
 namespace ouro::jit {
@@ -165,7 +166,8 @@ bool Specialiser::escapes_before(HeapId id, const Fork& at_head) {
 // A log: a list that gets a number in each turn, or a tuple, list or dict of some, and is not looked at. It is the
 // runtime's from before the loop on. (What grows by tensors, say, is followed turn by turn: what is computed of them is
 // to be known.)
-bool Specialiser::boxed_before(HeapId id, const AObject& head, const AObject& back) {
+bool Specialiser::boxed_before(HeapId id, const LoopWay& way, const AObject& head, const AObject& back) {
+  if (way.kind == LoopWay::Kind::loop && way.size <= kMaxForNoHole) return false;  // it is written out in no time
   const auto is_number = [](const AVal& v) {
     return v.is(AKind::known) || (v.is(AKind::dynamic) && v.type && !v.type->is_tensor());
   };
@@ -274,7 +276,7 @@ bool Specialiser::fits(AFrame& f, BlockId head, const LoopPlan& of_head, LoopPla
     if (y->stale && !x->stale)
       abandon(Reason::interpreter_changed, "an object that the interpreter may change in a loop");
     if (x->items.size() != y->items.size()) {
-      if (boxed_before(id, *x, *y) || escapes_before(id, at_head)) {
+      if (boxed_before(id, loop_ways_[{f.code.get(), index(head)}], *x, *y) || escapes_before(id, at_head)) {
         ok = false;
         continue;
       }
