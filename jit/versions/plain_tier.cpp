@@ -115,6 +115,11 @@ const Tier::Version* Tier::version(Session& s, Frame& frame, Place& p, bool may_
   if (found && !again) return &*known;
   if (jit_ && jit_->given_up()) return found ? &*known : nullptr;
   if (!again && (!may_translate || p.versions.size() >= kMostOfPlace)) return nullptr;
+  const size_t room = waits ? SIZE_MAX : budget_.places();
+  if (room < p.needs) {  // it asks again after as many uses
+    if (again) known->uses = 0;
+    return found ? &*known : nullptr;
+  }
   // A test waits for each: of the library's code one place in eight is enough.
   if (waits && p.code->of_library && (p.pc * 5 + p.code->instrs.size()) % 8 != 0) p.dropped = true;
   std::unique_ptr<Liveness>& lives = codes_.at(p.code).live;
@@ -126,11 +131,6 @@ const Tier::Version* Tier::version(Session& s, Frame& frame, Place& p, bool may_
   for (uint32_t r = 0; r < n; ++r) types.push_back(type_here(frame.regs[r], live.at(p.pc, r)));
   runtime::MemoryUnlimited unlimited(s.memory);
   if (!jit_) jit_ = std::make_shared<LazyJit>(s.options.cpu);
-  const size_t room = waits ? SIZE_MAX : budget_.places();
-  if (room < p.needs) {
-    if (again) --known->uses;  // it asks once more
-    return found ? &*known : nullptr;
-  }
   const auto start = std::chrono::steady_clock::now();
   const double before = milliseconds_of(CLOCK_THREAD_CPUTIME_ID);
   Translated done = translate({.session = s,
